@@ -1,0 +1,141 @@
+// `npm run build`: Rust → wasm → dist/, TypeScript → dist/. What is in dist/ is what is published and what every
+// JavaScript test runs on. Each step remembers the hash of what went in and is skipped while that has not changed.
+//
+//   target/…/forbear_js.wasm   cargo
+//   target/glue/               wasm-bindgen: JavaScript glue, types, forbear_bg.wasm
+//   dist/wasm/                 forbear.wasm (after wasm-opt), forbear.js + .d.ts (glue), exports.d.ts (the raw
+//                              exports), inline.js (the bytes as base64, for hosts that cannot import a .wasm file)
+//   dist/**                    tsc: js/src → ES modules and their types
+//   build/test/**              tsc: js/test (build/src is dist/, see linkTestsToDist)
+
+import { createHash } from "node:crypto";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { inRoot, main, run, say, seconds } from "./run.mjs";
+import { ensureNodeModules, ensureRustTarget, ensureWasmBindgen, node22 } from "./setup.mjs";
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) main(build);
+
+export async function build() {
+  const started = Date.now();
+  await ensureNodeModules();
+  await ensureRustTarget();
+  const { wasmBindgen } = await ensureWasmBindgen();
+  await buildWasm(wasmBindgen);
+  await generateSources();
+  await buildTypeScript();
+  say(`dist/ is up to date (${seconds(started)})`);
+}
+
+// ——— wasm ———
+
+async function buildWasm(wasmBindgen) {
+  // cargo knows best whether there is anything to do. The release profile must not strip: wasm-bindgen reads
+  // custom sections that `strip = true` removes. wasm-opt strips at the end.
+  await run("cargo", ["build", "--quiet", "--release", "--package", "forbear-js", "--target", "wasm32-unknown-unknown"]);
+  const compiled = join(process.env.CARGO_TARGET_DIR ?? inRoot("target"), "wasm32-unknown-unknown", "release", "forbear_js.wasm");
+  const glue = inRoot("target", "glue");
+  const dist = inRoot("dist", "wasm");
+
+  await step("wasm", [compiled, wasmBindgen, inRoot("scripts", "build.mjs")], [dist], async () => {
+    say("Binding and shrinking the wasm (10 s)");
+    rmSync(glue, { recursive: true, force: true });
+    // --omit-default-module-path: the glue must not name a .wasm file itself, or bundlers try to resolve it.
+    await run(wasmBindgen, [compiled, "--target", "web", "--out-dir", glue, "--out-name", "forbear",
+      "--omit-default-module-path", "--remove-name-section", "--remove-producers-section"]);
+    // Without a target_features section wasm-opt assumes the oldest wasm; these are the features rustc has on by
+    // default for this target, and every host we name has had them since 2022.
+    await run(node22, [inRoot("node_modules", "binaryen", "bin", "wasm-opt"), join(glue, "forbear_bg.wasm"),
+      "-Oz", "--strip-debug", "--strip-producers", "--strip-target-features",
+      ...["bulk-memory", "multivalue", "mutable-globals", "nontrapping-float-to-int", "reference-types", "sign-ext"]
+        .map((feature) => `--enable-${feature}`),
+      "-o", join(glue, "forbear.wasm")]);
+
+    mkdirSync(dist, { recursive: true });
+    for (const name of ["forbear.wasm", "forbear.js", "forbear.d.ts"]) copyFileSync(join(glue, name), join(dist, name));
+    copyFileSync(join(glue, "forbear_bg.wasm.d.ts"), join(dist, "exports.d.ts"));
+    // TypeScript looks here for the type of `import module from "…/forbear.wasm"`.
+    write(join(dist, "forbear.d.wasm.ts"), "declare const module: WebAssembly.Module;\nexport default module;\n");
+    write(join(dist, "inline.js"), `export default "${readFileSync(join(dist, "forbear.wasm"), "base64")}";\n`);
+    write(join(dist, "inline.d.ts"), "/** The bytes of forbear.wasm in base64. */\ndeclare const base64: string;\nexport default base64;\n");
+  });
+}
+
+// ——— TypeScript ———
+
+/** Sources written from Rust, so that names and numbers are stated once. None yet: js/src/generated/options.ts will be. */
+async function generateSources() {}
+
+/**
+ * How js/src sees the wasm: dist/ is laid over js/src (`rootDirs` in tsconfig.json), so "./wasm/forbear.js" written
+ * in js/src/engine.ts finds its types in dist/wasm/, and the same words are right in the emitted dist/engine.js.
+ */
+async function buildTypeScript() {
+  const tsc = inRoot("node_modules", "typescript", "bin", "tsc");
+  const config = [inRoot("tsconfig.json"), inRoot("package-lock.json")];
+  const wasmTypes = files(inRoot("dist", "wasm"), /\.d\.(wasm\.)?ts$/);
+
+  const sources = files(inRoot("js", "src"), /\.ts$/);
+  await step("shim", [...config, ...wasmTypes, ...sources], [inRoot("dist", "entry")], async () => {
+    say("Compiling js/src");
+    removeStale(inRoot("dist"), inRoot("js", "src"), "wasm");
+    await run(node22, [tsc, "--project", inRoot("tsconfig.json")]);
+  });
+
+  const tests = files(inRoot("js", "test"), /\.ts$/);
+  if (tests.length === 0) return;
+  const testConfig = inRoot("tsconfig.test.json");
+  await step("tests", [...config, testConfig, ...wasmTypes, ...sources, ...tests], [inRoot("build", "test")], async () => {
+    say("Compiling js/test");
+    removeStale(inRoot("build", "test"), inRoot("js", "test"));
+    await run(node22, [tsc, "--project", testConfig]);
+  });
+  linkTestsToDist();
+}
+
+/**
+ * Tests import "../src/driver.js". Beside their compiled form in build/test that name leads to build/src, which is
+ * dist/ itself: what is tested is what is shipped, and js/src is compiled once.
+ */
+function linkTestsToDist() {
+  const link = inRoot("build", "src");
+  if (!existsSync(link)) symlinkSync(inRoot("dist"), link, "junction");
+}
+
+/** Removes compiled files whose source is gone, so that nothing imports or publishes what no longer exists. */
+function removeStale(output, source, except) {
+  for (const file of files(output, /\.(js|d\.ts)$/)) {
+    const path = file.slice(output.length + 1);
+    if (except && path.startsWith(join(except, "/"))) continue;
+    if (!existsSync(join(source, path.replace(/\.(js|d\.ts)$/, ".ts")))) rmSync(file);
+  }
+}
+
+// ——— doing nothing twice ———
+
+/** Runs `work` unless the same inputs were seen the last time and its outputs are still there. */
+async function step(name, inputs, outputs, work) {
+  const stamp = inRoot("build", "stamps", name);
+  const hash = createHash("sha256");
+  for (const file of inputs) hash.update(file).update("\0").update(readFileSync(file));
+  const wanted = hash.digest("hex");
+  if (outputs.every(existsSync) && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  rmSync(stamp, { force: true });
+  await work();
+  write(stamp, wanted);
+}
+
+function write(file, text) {
+  mkdirSync(join(file, ".."), { recursive: true });
+  writeFileSync(file, text);
+}
+
+/** All files below a folder whose name matches, sorted; none when the folder does not exist. */
+export function files(folder, pattern) {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true })
+    .map((path) => join(folder, path))
+    .filter((path) => pattern.test(path) && statSync(path).isFile())
+    .sort();
+}

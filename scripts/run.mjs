@@ -1,0 +1,101 @@
+// Small helpers shared by every script: where things are, how to run a program, how to stop with a cause and a fix.
+// Everything in scripts/ is plain Node 20 without dependencies, since it runs before anything is installed.
+
+import { spawn, spawnSync } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = fileURLToPath(new URL("..", import.meta.url));
+export const inRoot = (...parts) => join(root, ...parts);
+
+/** An expected failure: says what went wrong and what to type, without a stack trace. */
+export class Stop extends Error {
+  constructor(cause, fix) {
+    super(cause);
+    this.fix = fix;
+  }
+}
+
+/** One line per step, so that a reader always knows what is being done. */
+export const say = (text) => console.log(`• ${text}`);
+
+/** Runs a script's main function and turns a failure into exit code 1 with a readable last line. */
+export async function main(body) {
+  try {
+    process.exitCode = (await body()) ?? 0;
+  } catch (error) {
+    printFailure(error);
+    process.exitCode = 1;
+  }
+}
+
+export function printFailure(error) {
+  if (!(error instanceof Stop)) {
+    console.error(error);
+    return;
+  }
+  console.error(`\n✗ ${error.message}`);
+  if (error.fix) console.error(`  To fix it: ${error.fix}`);
+}
+
+/**
+ * PATH as the machine has it. npm puts node_modules/.bin in front, where `node` is the pinned Node 22;
+ * a script that wants that one asks for it by name, and npm itself must not run on a file it is about to replace.
+ * Cargo's folder is added because a shell opened before rustup ran does not have it yet.
+ */
+export const machinePath = [
+  ...process.env.PATH.split(delimiter).filter((folder) => !/node_modules[\\/]\.bin|node-gyp-bin/.test(folder)),
+  join(process.env.CARGO_HOME ?? join(homedir(), ".cargo"), "bin"),
+].join(delimiter);
+
+export const machineEnv = { ...process.env, PATH: machinePath };
+
+/** The full path of the first of these programs that is installed, or undefined. */
+export function find(...names) {
+  for (const name of names) {
+    for (const folder of machinePath.split(delimiter)) {
+      const file = join(folder, name);
+      try {
+        accessSync(file, constants.X_OK);
+        return file;
+      } catch {
+        // not in this folder
+      }
+    }
+  }
+}
+
+/** Runs a program with its output shown. Rejects with a Stop when it cannot start or ends badly. */
+export function run(command, args, { cwd = root, env = {}, fix } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd, env: { ...machineEnv, ...env }, stdio: ["ignore", "inherit", "inherit"] });
+    child.on("error", (error) => reject(new Stop(`could not start ${command}: ${error.message}`, fix)));
+    child.on("close", (code, signal) => {
+      if (code === 0) resolve();
+      else reject(new Stop(`\`${[command, ...args].join(" ")}\` ended with ${signal ?? `exit code ${code}`}`, fix));
+    });
+  });
+}
+
+/** Runs a short program quietly and returns its trimmed output, or undefined when it fails. */
+export function capture(command, args, { cwd = root } = {}) {
+  const result = spawnSync(command, args, { cwd, env: machineEnv, encoding: "utf8" });
+  return result.status === 0 ? result.stdout.trim() : undefined;
+}
+
+/** `{ json: "out.json" }` from `--json out.json`; a flag without a value is `true`. What is left over is in `rest`. */
+export function options(args = process.argv.slice(2)) {
+  const found = { rest: [] };
+  for (let i = 0; i < args.length; i++) {
+    const [, name, joined] = /^--([a-z-]+)(?:=(.*))?$/.exec(args[i]) ?? [];
+    if (!name) found.rest.push(args[i]);
+    else if (joined !== undefined) found[name] = joined;
+    else if (args[i + 1] !== undefined && !args[i + 1].startsWith("--")) found[name] = args[++i];
+    else found[name] = true;
+  }
+  return found;
+}
+
+export const seconds = (since) => `${((Date.now() - since) / 1000).toFixed(1)} s`;

@@ -1,0 +1,172 @@
+// Everything a fresh machine lacks, one `ensure…` function each: quick when it is there already, one line and
+// visible progress when it is not. Nothing is installed that the command at hand does not need.
+
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { capture, find, inRoot, machineEnv, run, say, Stop } from "./run.mjs";
+
+// ——— Node ———
+
+/** The Node 22 that comes with the npm package `node`: wrangler needs it, the machine's own may be 20. */
+export const node22 = inRoot("node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node");
+
+/** The Node that npm itself runs on: the machine's own. (`node` inside an npm script is the pinned one.) */
+export const machineNode = process.env.npm_node_execpath ?? find("node") ?? process.execPath;
+
+export async function ensureNodeModules() {
+  await ensureNpmPackages(inRoot());
+  if (capture(node22, ["--version"])) return;
+  say("Fetching Node 22 from the npm package `node` (10 s)");
+  await npm(["rebuild", "node", "--ignore-scripts=false"], inRoot());
+  if (capture(node22, ["--version"])) return;
+  throw new Stop(
+    "the npm package `node` is installed but its Node 22 does not run: its install script did not do its work",
+    "rm -rf node_modules && npm ci --ignore-scripts=false",
+  );
+}
+
+/** `npm ci` in a folder, only when its node_modules is not what its package-lock.json asks for. */
+export async function ensureNpmPackages(folder) {
+  if (modulesMatchLock(folder)) return;
+  say("Installing npm packages as locked (about half a minute, 600 MB: wrangler, workerd, Node 22, wasm-opt)");
+  await npm(["ci"], folder);
+}
+
+async function npm(args, folder) {
+  // npm's own launcher runs on whatever `node` comes first in PATH; inside an npm script that is a file below
+  // node_modules, which `npm ci` deletes. So run npm's program on the machine's Node.
+  const program = process.env.npm_execpath ? [machineNode, process.env.npm_execpath] : [find("npm")];
+  if (!program[0]) throw new Stop("npm is not installed", "install Node 20 or newer together with npm");
+  // Engine warnings would be about wrangler, which is only ever run on Node 22.
+  await run(program[0], [...program.slice(1), ...args, "--loglevel=error"], {
+    cwd: folder,
+    fix: "check that the npm registry can be reached (`npm ping`), then run the same command again",
+  });
+}
+
+/** npm keeps a lock file of what it really installed; it must hold every package of ours, same version, same bytes. */
+function modulesMatchLock(folder) {
+  const installed = join(folder, "node_modules", ".package-lock.json");
+  if (!existsSync(installed)) return false;
+  const packages = (file) => JSON.parse(readFileSync(file, "utf8")).packages;
+  const have = packages(installed);
+  return Object.entries(packages(join(folder, "package-lock.json"))).every(([path, wanted]) => {
+    if (path === "") return true;
+    const got = have[path];
+    if (!got) return wanted.optional === true; // another platform's
+    return got.version === wanted.version && got.integrity === wanted.integrity;
+  });
+}
+
+// ——— Rust ———
+
+const TARGET = "wasm32-unknown-unknown";
+
+export async function ensureRustTarget() {
+  requireCargo();
+  const libraries = capture("rustc", ["--print", "target-libdir", "--target", TARGET]);
+  if (libraries && existsSync(libraries)) return;
+  say(`Adding the Rust target ${TARGET} (20 s)`);
+  if (!find("rustup")) {
+    throw new Stop(
+      `this Rust has no standard library for ${TARGET} and there is no rustup to fetch it with`,
+      `install Rust through rustup, or your distribution's package for ${TARGET}`,
+    );
+  }
+  await run("rustup", ["target", "add", TARGET], { fix: "check that rustup's server can be reached, then try again" });
+}
+
+export async function ensureRustLinters() {
+  requireCargo();
+  const missing = ["rustfmt", "clippy"].filter((name) => !capture("cargo", [name === "rustfmt" ? "fmt" : name, "--version"]));
+  if (missing.length === 0) return;
+  say(`Adding ${missing.join(" and ")} (10 s)`);
+  await run("rustup", ["component", "add", ...missing], { fix: `install ${missing.join(" and ")} for your Rust` });
+}
+
+function requireCargo() {
+  if (!capture("cargo", ["--version"])) {
+    throw new Stop("Rust is not installed (no working `cargo` found)", "install it with rustup: https://rustup.rs");
+  }
+}
+
+/**
+ * wasm-bindgen's command-line tools, of exactly the version of the library in Cargo.lock: the two speak a private
+ * format that changes with every release. Built once per user, so that the next clone finds them.
+ * Without --locked: the tool's own lock file may name versions a registry no longer serves.
+ */
+export async function ensureWasmBindgen() {
+  const version = lockedVersion("wasm-bindgen");
+  const home = join(toolsFolder(), `wasm-bindgen-cli-${version}`);
+  const tools = {
+    wasmBindgen: join(home, "bin", "wasm-bindgen"),
+    testRunner: join(home, "bin", "wasm-bindgen-test-runner"),
+  };
+  if (existsSync(home)) return tools;
+  requireCargo();
+  say(`Building wasm-bindgen-cli ${version}, once for this user (2 to 4 minutes)`);
+  // Built beside its place and moved there at the end: an interrupted build never looks finished, and goes on
+  // where it stopped. Light optimisation: the tool sees one small file, and this builds faster.
+  const unfinished = `${home}.unfinished`;
+  mkdirSync(unfinished, { recursive: true });
+  await run("cargo", ["install", "wasm-bindgen-cli", "--version", version, "--root", unfinished,
+    "--bin", "wasm-bindgen", "--bin", "wasm-bindgen-test-runner"], {
+    env: {
+      CARGO_TARGET_DIR: join(unfinished, "target"),
+      CARGO_PROFILE_RELEASE_OPT_LEVEL: "1",
+    },
+    fix: "check that the crate registry can be reached and that a C compiler (`cc`) is installed, then run the same command again",
+  });
+  rmSync(join(unfinished, "target"), { recursive: true });
+  renameSync(unfinished, home);
+  return tools;
+}
+
+function toolsFolder() {
+  return join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "forbear", "tools");
+}
+
+function lockedVersion(name) {
+  const lock = readFileSync(inRoot("Cargo.lock"), "utf8");
+  const found = new RegExp(`name = "${name}"\\nversion = "(.+)"`).exec(lock);
+  if (!found) throw new Stop(`Cargo.lock names no ${name}`, "git checkout Cargo.lock");
+  return found[1];
+}
+
+// ——— Browsers ———
+
+/**
+ * Chromium with its driver, from apt when missing. Firefox joins where it and geckodriver are installed already.
+ * CHROMEDRIVER and GECKODRIVER, where set, win. Returns one `{ name, env }` per browser.
+ */
+export async function ensureBrowsers() {
+  const findChromium = () => find("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome");
+  const findDriver = () => process.env.CHROMEDRIVER ?? find("chromedriver");
+  if (!findChromium() || !findDriver()) await installChromium();
+  const browsers = [{ name: "Chromium", env: { CHROMEDRIVER: findDriver() } }];
+  const geckodriver = process.env.GECKODRIVER ?? find("geckodriver");
+  if (geckodriver && find("firefox", "firefox-esr")) browsers.push({ name: "Firefox", env: { GECKODRIVER: geckodriver } });
+  return browsers;
+}
+
+async function installChromium() {
+  const packages = ["chromium", "chromium-driver"];
+  const byHand = `apt-get update && apt-get install -y ${packages.join(" ")}`;
+  if (!find("apt-get")) {
+    throw new Stop("no Chromium with chromedriver found, and no apt-get to install them with",
+      "install Chrome or Chromium and the chromedriver of the same version, or set CHROMEDRIVER to its path");
+  }
+  const asRoot = process.getuid() === 0 ? [] : ["sudo"];
+  if (asRoot.length && !find("sudo")) {
+    throw new Stop("no Chromium with chromedriver found, and installing them needs root", `as root: ${byHand}`);
+  }
+  say(`Installing ${packages.join(" and ")} with apt${asRoot.length ? " (sudo may ask for your password)" : ""} (1 to 2 minutes)`);
+  const apt = (args) => run(...splitHead([...asRoot, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", ...args]), {
+    fix: `as root: ${byHand}`,
+  });
+  await apt(["update"]);
+  await apt(["install", "-y", "--no-install-recommends", ...packages]);
+}
+
+const splitHead = ([command, ...args]) => [command, args];
