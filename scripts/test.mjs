@@ -1,0 +1,92 @@
+// `npm test`: every part one after the other, with its time; all parts are run even when one fails, and the exit
+// code says whether any did. `npm run test:engine` and its like run one part (`node scripts/test.mjs js workers`: two).
+
+import { existsSync } from "node:fs";
+import { build, files } from "./build.mjs";
+import { inRoot, main, options, printFailure, run, say, seconds, Stop } from "./run.mjs";
+import { ensureBrowsers, ensureNodeModules, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, machineNode, node22 } from "./setup.mjs";
+
+const PARTS = {
+  engine: { title: "Engine: format, lints, Rust tests on this machine", work: testEngine },
+  browser: { title: "Engine in browsers: the same vectors as wasm", work: testBrowser },
+  js: { title: "JavaScript package on Node", work: testJs },
+  workers: { title: "JavaScript package in workerd, over real HTTP", work: testWorkers },
+  size: { title: "Size of what is shipped", work: testSize },
+};
+
+main(async () => {
+  const { rest } = options();
+  const names = rest.length ? rest : Object.keys(PARTS);
+  for (const name of names) {
+    if (!PARTS[name]) throw new Stop(`no part of the tests is called "${name}"`, `one of: ${Object.keys(PARTS).join(", ")}`);
+  }
+  const results = [];
+  for (const name of names) results.push(await runPart(name));
+  console.log("\n━━━ Summary");
+  for (const { name, ok, time } of results) console.log(`${ok ? "✓" : "✗"} ${name.padEnd(8)} ${time}`);
+  return results.every(({ ok }) => ok) ? 0 : 1;
+});
+
+async function runPart(name) {
+  const started = Date.now();
+  console.log(`\n━━━ ${PARTS[name].title}`);
+  let ok = true;
+  try {
+    await PARTS[name].work();
+  } catch (error) {
+    ok = false;
+    printFailure(error);
+  }
+  const time = seconds(started);
+  console.log(`${ok ? "✓" : "✗"} ${name} (${time})`);
+  return { name, ok, time };
+}
+
+async function testEngine() {
+  await ensureRustLinters();
+  await run("cargo", ["fmt", "--all", "--check"], { fix: "cargo fmt --all" });
+  await run("cargo", ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+  await run("cargo", ["test", "--quiet", "--workspace"]);
+}
+
+async function testBrowser() {
+  await ensureRustTarget();
+  const { testRunner } = await ensureWasmBindgen();
+  for (const { name, env } of await ensureBrowsers()) {
+    say(name);
+    await run("cargo", ["test", "--target", "wasm32-unknown-unknown", "--test", "web"], {
+      env: {
+        ...env,
+        CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: testRunner,
+        WASM_BINDGEN_TEST_WEBDRIVER_JSON: inRoot("scripts", "webdriver.json"),
+      },
+    });
+  }
+}
+
+async function testJs() {
+  await build();
+  const tests = found(files(inRoot("build", "test"), /\.test\.js$/), "js/test/*.test.ts");
+  for (const node of [machineNode, node22]) await nodeTest(node, tests);
+}
+
+async function testWorkers() {
+  await build();
+  // One file at a time: each starts servers and measures time, and this must hold on two cores.
+  await nodeTest(node22, found(files(inRoot("js", "test", "workers"), /\.test\.mjs$/), "js/test/workers/*.test.mjs"), ["--test-concurrency=1"]);
+}
+
+async function testSize() {
+  await run(node22, [inRoot("scripts", "size.mjs")]);
+}
+
+async function nodeTest(node, tests, flags = []) {
+  if (!existsSync(node)) await ensureNodeModules();
+  await run(node, ["--test", "--test-reporter=spec", ...flags, ...tests]);
+}
+
+/** A part without a single test is a mistake, not a success. */
+function found(tests, where) {
+  if (tests.length === 0) throw new Stop(`no tests found at ${where}`);
+  return tests;
+}
