@@ -11,13 +11,17 @@
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { inRoot, main, run, say, seconds } from "./run.mjs";
+import { inRoot, isMain, main, run, say, seconds } from "./run.mjs";
 import { ensureNodeModules, ensureRustTarget, ensureWasmBindgen, node22 } from "./setup.mjs";
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) main(build);
+export const tsc = inRoot("node_modules", "typescript", "bin", "tsc");
 
-export async function build() {
+let built;
+
+/** Builds once per process, however many parts ask for it. */
+export const build = () => (built ??= buildAll());
+
+async function buildAll() {
   const started = Date.now();
   await ensureNodeModules();
   await ensureRustTarget();
@@ -28,12 +32,15 @@ export async function build() {
   say(`dist/ is up to date (${seconds(started)})`);
 }
 
+if (isMain(import.meta.url)) main(build);
+
 // ——— wasm ———
 
 async function buildWasm(wasmBindgen) {
   // cargo knows best whether there is anything to do. The release profile must not strip: wasm-bindgen reads
   // custom sections that `strip = true` removes. wasm-opt strips at the end.
-  await run("cargo", ["build", "--quiet", "--release", "--package", "forbear-js", "--target", "wasm32-unknown-unknown"]);
+  say("Compiling the engine to wasm (half a minute the first time)");
+  await run("cargo", ["build", "--release", "--package", "forbear-js", "--target", "wasm32-unknown-unknown"]);
   const compiled = join(process.env.CARGO_TARGET_DIR ?? inRoot("target"), "wasm32-unknown-unknown", "release", "forbear_js.wasm");
   const glue = inRoot("target", "glue");
   const dist = inRoot("dist", "wasm");
@@ -72,7 +79,6 @@ async function generateSources() {}
  * in js/src/engine.ts finds its types in dist/wasm/, and the same words are right in the emitted dist/engine.js.
  */
 async function buildTypeScript() {
-  const tsc = inRoot("node_modules", "typescript", "bin", "tsc");
   const config = [inRoot("tsconfig.json"), inRoot("package-lock.json")];
   const wasmTypes = files(inRoot("dist", "wasm"), /\.d\.(wasm\.)?ts$/);
 
@@ -100,7 +106,7 @@ async function buildTypeScript() {
  */
 function linkTestsToDist() {
   const link = inRoot("build", "src");
-  if (!existsSync(link)) symlinkSync(inRoot("dist"), link, "junction");
+  if (!existsSync(link)) symlinkSync(inRoot("dist"), link);
 }
 
 /** Removes compiled files whose source is gone, so that nothing imports or publishes what no longer exists. */

@@ -2,10 +2,10 @@
 // Everything in scripts/ is plain Node 20 without dependencies, since it runs before anything is installed.
 
 import { spawn, spawnSync } from "node:child_process";
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 export const inRoot = (...parts) => join(root, ...parts);
@@ -20,6 +20,9 @@ export class Stop extends Error {
 
 /** One line per step, so that a reader always knows what is being done. */
 export const say = (text) => console.log(`• ${text}`);
+
+/** Is this module the script that was started, and not one imported by it? */
+export const isMain = (url) => process.argv[1] !== undefined && url === pathToFileURL(realpathSync(process.argv[1])).href;
 
 /** Runs a script's main function and turns a failure into exit code 1 with a readable last line. */
 export async function main(body) {

@@ -4,13 +4,12 @@ import { createRequire } from "node:module";
 import { readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build } from "./build.mjs";
-import { inRoot, main, options, Stop } from "./run.mjs";
+import { inRoot, isMain, main, options, Stop } from "./run.mjs";
 
 const MAX_WASM_BYTES = 60 * 1024;
 const MAX_TOTAL_GZIP = 32 * 1024;
 
-main(async () => {
-  const { json } = options();
+export async function size({ json } = {}) {
   await build();
   const wasm = readFileSync(inRoot("dist", "wasm", "forbear.wasm"));
   const wasmGzip = gzip(wasm);
@@ -23,7 +22,9 @@ main(async () => {
   console.log(`together, gzip ${kilobytes(figures.totalGzip)} KB   limit ${kilobytes(MAX_TOTAL_GZIP)}`);
   if (json) writeFileSync(json, JSON.stringify(figures, null, 2) + "\n");
   if (figures.wasmBytes > MAX_WASM_BYTES || figures.totalGzip > MAX_TOTAL_GZIP) throw new Stop("larger than its limit");
-});
+}
+
+if (isMain(import.meta.url)) main(() => size(options()));
 
 const gzip = (bytes) => gzipSync(bytes, { level: 9 }).length;
 const kilobytes = (bytes) => (bytes / 1024).toFixed(1).padStart(5);

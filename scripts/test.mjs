@@ -1,17 +1,17 @@
 // `npm test`: every part one after the other, with its time; all parts are run even when one fails, and the exit
 // code says whether any did. `npm run test:engine` and its like run one part (`node scripts/test.mjs js workers`: two).
 
-import { existsSync } from "node:fs";
-import { build, files } from "./build.mjs";
+import { build, files, tsc } from "./build.mjs";
 import { inRoot, main, options, printFailure, run, say, seconds, Stop } from "./run.mjs";
-import { ensureBrowsers, ensureNodeModules, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, machineNode, node22 } from "./setup.mjs";
+import { ensureBrowsers, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, machineNode, node22 } from "./setup.mjs";
+import { size } from "./size.mjs";
 
 const PARTS = {
   engine: { title: "Engine: format, lints, Rust tests on this machine", work: testEngine },
   browser: { title: "Engine in browsers: the same vectors as wasm", work: testBrowser },
   js: { title: "JavaScript package on Node", work: testJs },
   workers: { title: "JavaScript package in workerd, over real HTTP", work: testWorkers },
-  size: { title: "Size of what is shipped", work: testSize },
+  size: { title: "Size of what is shipped", work: () => size() },
 };
 
 main(async () => {
@@ -66,6 +66,8 @@ async function testBrowser() {
 
 async function testJs() {
   await build();
+  say("Type-checking the demo Worker against the built package");
+  await run(node22, [tsc, "--project", inRoot("tsconfig.worker.json")]);
   const tests = found(files(inRoot("build", "test"), /\.test\.js$/), "js/test/*.test.ts");
   for (const node of [machineNode, node22]) await nodeTest(node, tests);
 }
@@ -76,12 +78,7 @@ async function testWorkers() {
   await nodeTest(node22, found(files(inRoot("js", "test", "workers"), /\.test\.mjs$/), "js/test/workers/*.test.mjs"), ["--test-concurrency=1"]);
 }
 
-async function testSize() {
-  await run(node22, [inRoot("scripts", "size.mjs")]);
-}
-
 async function nodeTest(node, tests, flags = []) {
-  if (!existsSync(node)) await ensureNodeModules();
   await run(node, ["--test", "--test-reporter=spec", ...flags, ...tests]);
 }
 

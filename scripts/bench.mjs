@@ -1,0 +1,43 @@
+// `npm run bench`: speed, beside the neighbours, in one run on one machine. Two programs do the measuring, each a
+// package of its own so that nobody else ever installs the neighbours:
+//   benches/              Rust: `cargo run --release`
+//   js/bench/bench.mjs    JavaScript, on Node 22, over dist/
+// Both print what they find and, given `--json FILE`, write a list of { case, ns, overDirectNs, peer, ratio }.
+// `npm run bench -- --json FILE` joins the two lists; `npm run bench -- rust` or `-- js` runs one.
+
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { build } from "./build.mjs";
+import { inRoot, main, options, run, Stop } from "./run.mjs";
+import { ensureNpmPackages, node22 } from "./setup.mjs";
+
+const PROGRAMS = { rust: benchRust, js: benchJs };
+
+main(async () => {
+  const { rest, json } = options();
+  const names = rest.length ? rest : Object.keys(PROGRAMS);
+  const folder = mkdtempSync(join(tmpdir(), "forbear-bench-"));
+  const figures = [];
+  try {
+    for (const name of names) {
+      if (!PROGRAMS[name]) throw new Stop(`no benchmark is called "${name}"`, `one of: ${Object.keys(PROGRAMS).join(", ")}`);
+      const file = join(folder, `${name}.json`);
+      await PROGRAMS[name](file);
+      if (existsSync(file)) figures.push(...JSON.parse(readFileSync(file, "utf8")));
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  if (json) writeFileSync(json, JSON.stringify(figures, null, 2) + "\n");
+});
+
+async function benchRust(file) {
+  await run("cargo", ["run", "--release", "--manifest-path", inRoot("benches", "Cargo.toml"), "--", "--json", file]);
+}
+
+async function benchJs(file) {
+  await build();
+  await ensureNpmPackages(inRoot("js", "bench"), "the neighbours to measure against", "a few seconds");
+  await run(node22, [inRoot("js", "bench", "bench.mjs"), "--json", file]);
+}
