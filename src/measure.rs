@@ -1,0 +1,3 @@
+//! Instruments: they know time, not policies.
+
+pub mod buckets;
