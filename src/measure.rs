@@ -1,3 +1,4 @@
 //! Instruments: they know time, not policies.
 
 pub mod buckets;
+pub mod window;

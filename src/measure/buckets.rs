@@ -33,8 +33,15 @@ impl<const LANES: usize, const N: usize> Buckets<LANES, N> {
 
     /// Adds to a lane, now. A lane holds at most `u32::MAX`; what is above is not counted.
     pub fn add(&mut self, now: Instant, width: Duration, lane: usize, n: u32) {
+        let mut counts = [0; LANES];
+        counts.iter_mut().skip(lane).take(1).for_each(|count| *count = n);
+        self.add_each(now, width, counts);
+    }
+
+    /// Adds to every lane, now.
+    pub fn add_each(&mut self, now: Instant, width: Duration, added: [u32; LANES]) {
         self.roll(now, width);
-        if let (Some(sum), Some(count)) = (self.sums.get_mut(lane), self.counts[self.newest].get_mut(lane)) {
+        for ((sum, count), n) in self.sums.iter_mut().zip(&mut self.counts[self.newest]).zip(added) {
             let n = n.min(u32::MAX - *sum);
             *sum += n;
             *count += n;
