@@ -1,0 +1,140 @@
+//! Calls: what the engine knows of each call in flight, kept in a fixed slab and held on lease.
+
+use crate::decision::{AttemptNumber, AttemptSet};
+use crate::id::{CallId, StackId};
+use crate::key::Key;
+use crate::outcome::Outcome;
+use crate::policy::budget::Receipt;
+use crate::policy::{MAX_GATES, Note, Place};
+use crate::time::{Duration, HostTime, Instant};
+
+/// What the host knows about a call before it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Who may repeat it.
+    pub repeat: Repeat,
+    /// Whether the body, if there is one, can be sent again.
+    pub replayable: bool,
+    /// The caller's own limit; it only shortens the stack's deadline.
+    pub timeout: Option<Duration>,
+    /// How much it matters. Reserved: no policy reads it yet.
+    pub priority: u8,
+    /// How many permits it costs where permits are counted.
+    pub cost: u32,
+}
+
+impl Default for Facts {
+    /// A GET: anybody may repeat it.
+    fn default() -> Self {
+        Self { repeat: Repeat::Freely, replayable: true, timeout: None, priority: 0, cost: 1 }
+    }
+}
+
+/// Who may send the request again when it may already have been processed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// Nobody: only a request that was surely not processed is sent again.
+    OnlyUnprocessed,
+    /// Retry may, after a failure; hedging may not.
+    AfterFailure,
+    /// Both may: the request is idempotent.
+    Freely,
+}
+
+/// One call in flight.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub id: CallId,
+    pub stack: StackId,
+    pub key: Key,
+    pub facts: Facts,
+    pub started: HostTime,
+    pub deadline: Instant,
+    pub want: Want,
+    /// How many attempts were sent.
+    pub sent: AttemptNumber,
+    /// How many rounds have begun.
+    pub rounds: u8,
+    /// The last backoff, for jitters that grow from it.
+    pub backoff: Duration,
+    /// The number of the round's first attempt.
+    pub primary: AttemptNumber,
+    /// How the round's first attempt ended.
+    pub ended: Option<Outcome>,
+    /// An attempt that ended with an answer.
+    pub winner: Option<AttemptNumber>,
+    /// The longest Retry-After of the round.
+    pub retry_after: Option<Duration>,
+    /// Failed attempts whose results the host still has.
+    pub in_hand: AttemptSet,
+    pub attempts: [Attempt; MAX_PARALLEL],
+    /// What the next attempt was paid with.
+    pub receipt: Option<Receipt>,
+    pub waiting: Waiting,
+    /// When the next attempt beside the running ones starts.
+    pub hedge_at: Instant,
+    /// How many such turns the round has had.
+    pub turns: u8,
+    /// Which owner of the key's number the call belongs to; `None` until it has a number.
+    pub tenancy: Option<u32>,
+}
+
+/// What a call wants next, apart from what is in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// Nothing.
+    Nothing,
+    /// To send a round's first attempt, at this instant or when the gates let it.
+    Primary(Instant),
+    /// To send another attempt beside the running ones, when the gates let it.
+    Hedge,
+    /// Its body to end: a slot is held till then.
+    Held,
+    /// Its lease ended: what it held was taken back, and only late evidence is still welcome.
+    Outlived,
+}
+
+/// An attempt in flight; vacant when its number is 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt {
+    pub number: AttemptNumber,
+    pub sent_at: HostTime,
+    pub abort_at: Instant,
+    pub notes: [Note; MAX_GATES],
+}
+
+/// An attempt that waits at the gates.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    pub since: Instant,
+    pub dice: u64,
+    pub places: [Option<Place>; MAX_GATES],
+    /// When to ask again; the past while it does not wait.
+    pub until: Instant,
+}
+
+impl Waiting {
+    pub const NOWHERE: Self = Self { since: Instant::NEVER, dice: 0, places: [None; MAX_GATES], until: Instant::NEVER };
+
+    pub fn is_on(&self) -> bool {
+        self.since != Instant::NEVER
+    }
+}
+
+impl Attempt {
+    pub const VACANT: Self =
+        Self { number: 0, sent_at: HostTime::from_nanos(0), abort_at: Instant::NEVER, notes: [Note(0); MAX_GATES] };
+
+    pub fn is_running(&self) -> bool {
+        self.number != 0
+    }
+}
+
+impl Call {
+    pub fn running(&self) -> u8 {
+        self.attempts.iter().filter(|attempt| attempt.is_running()).count() as u8
+    }
+}
+
+/// How many attempts of one call run beside each other at most. Ours: the fourth copy of a request rarely helps.
+pub(crate) const MAX_PARALLEL: usize = 4;

@@ -1,0 +1,314 @@
+//! The engine: all state, and the four verbs that ask it.
+//!
+//! Every verb is a synchronous function of (state, input, now, random) and answers with one [`Decision`]. What a verb
+//! does is in `step`; this file is the door.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::any::Any;
+
+use crate::call::{Facts, Want};
+use crate::config::ConfigError;
+use crate::decision::{AttemptNumber, Decision};
+use crate::event::{Event, EventLog, What};
+use crate::id::{CallId, ObjectId, StackId};
+use crate::key::{Interned, Key, Keys};
+use crate::metrics::Metrics;
+use crate::outcome::Outcome;
+use crate::policy::budget::Budget;
+use crate::policy::{Cx, Gate, Kind, StackConfig};
+use crate::random::Rng;
+use crate::time::{Clock, HostTime, Instant};
+
+use calls::Calls;
+use desk::{Desk, Verb};
+use stack::Stack;
+
+mod calls;
+mod desk;
+mod leases;
+mod stack;
+mod state;
+mod step;
+
+/// All shared state of all policies.
+///
+/// Making one, and making stacks, needs neither time nor randomness: both come with the first verb.
+#[derive(Debug)]
+pub struct Engine {
+    clock: Clock,
+    calls: Calls,
+    stacks: Vec<Stack>,
+    keys: Keys,
+    desk: Desk,
+}
+
+/// How large an engine may grow, and where it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many calls there are at most; one more goes on unguarded. At most 2²⁰ − 1.
+    pub calls: u32,
+    /// Where the generations of handles begin. A host that starts over after a crash moves it on, so that no handle of
+    /// the old engine means anything to the new one.
+    pub first_generation: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { calls: 65_536, first_generation: 1 }
+    }
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Self::new(Limits::default())
+    }
+}
+
+/// Construction.
+impl Engine {
+    /// An engine without stacks.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            clock: Clock::default(),
+            calls: Calls::new(limits.first_generation, limits.calls as usize),
+            stacks: Vec::new(),
+            keys: Keys::new(),
+            desk: Desk::default(),
+        }
+    }
+
+    /// Parses a configuration and adds it as a stack.
+    ///
+    /// # Errors
+    /// Names the option, the value and the range; or there are [`MAX_STACKS`] already.
+    pub fn add_stack(&mut self, config: StackConfig) -> Result<StackId, ConfigError> {
+        if self.stacks.len() >= MAX_STACKS {
+            return Err(stack::too_many(Kind::Deadline, MAX_STACKS + 1, MAX_STACKS));
+        }
+        let stack = Stack::new(config, &mut self.desk)?;
+        self.stacks.push(stack);
+        Ok(StackId::from_number((self.stacks.len() - 1) as u16))
+    }
+
+    /// Adds a gate that several stacks may share. It stands where its kind stands.
+    ///
+    /// # Errors
+    /// There is no room for another one.
+    pub fn share(&mut self, kind: Kind, gate: impl Gate) -> Result<ObjectId, ConfigError> {
+        self.share_boxed(kind, Box::new(gate))
+    }
+
+    /// Adds a budget that several stacks may share.
+    ///
+    /// # Errors
+    /// There is no room for another one.
+    pub fn share_budget(&mut self, budget: impl Budget) -> Result<ObjectId, ConfigError> {
+        self.desk.add_budget(Box::new(budget)).map(|place| ObjectId::from_number(place as u16))
+    }
+
+    /// Builds the gate or the budget of this kind from a configuration, to be shared.
+    ///
+    /// # Errors
+    /// The configuration is refused; there is nothing of this kind in it; or there is no room for another one.
+    pub fn share_from(&mut self, config: &StackConfig, kind: Kind) -> Result<ObjectId, ConfigError> {
+        match stack::build_shared(config, kind)? {
+            stack::SharedPart::Gate(gate) => self.share_boxed(kind, gate),
+            stack::SharedPart::Budget(budget) => self.share_budget(budget),
+        }
+    }
+
+    fn share_boxed(&mut self, kind: Kind, gate: Box<dyn Gate>) -> Result<ObjectId, ConfigError> {
+        self.desk.add_gate(kind, gate).map(|place| ObjectId::from_number(place as u16))
+    }
+}
+
+/// The verbs.
+impl Engine {
+    /// May this call begin?
+    pub fn admit(&mut self, stack: StackId, key: Key, facts: Facts, now: HostTime, random: u64) -> Decision {
+        let mut verb = self.open(now, random);
+        let Some(stack_ref) = self.stacks.get(usize::from(stack.number())) else { return Decision::UNGUARDED };
+        let deadline = stack_ref.deadline(facts.timeout, verb.now);
+        let key = if self.keys.knows(key) { key } else { Key::NEW };
+        let index = match self.calls.begin(stack, key, facts, now, deadline) {
+            Some(index) => index,
+            None => {
+                self.end_leases(NOBODY, &mut verb);
+                self.end_outlived();
+                match self.calls.begin(stack, key, facts, now, deadline) {
+                    Some(index) => index,
+                    None => return self.turn_away(stack, key, &verb),
+                }
+            }
+        };
+        self.start_round(index, &mut verb);
+        self.step(index, &mut verb)
+    }
+
+    /// An attempt has ended.
+    pub fn settle(
+        &mut self,
+        call: CallId,
+        attempt: AttemptNumber,
+        outcome: Outcome,
+        now: HostTime,
+        random: u64,
+    ) -> Decision {
+        let mut verb = self.open(now, random);
+        let Some(index) = self.calls.find(call) else { return self.unknown(attempt, &verb) };
+        self.attempt_ended(index, attempt, outcome, &mut verb);
+        self.step_if_live(index, &mut verb)
+    }
+
+    /// The instant asked for has come, or a hint did.
+    pub fn wake(&mut self, call: CallId, now: HostTime, random: u64) -> Decision {
+        let mut verb = self.open(now, random);
+        let Some(index) = self.calls.find(call) else { return Decision::UNGUARDED };
+        self.step_if_live(index, &mut verb)
+    }
+
+    /// The caller left, or the body of a held call has ended.
+    pub fn cancel(&mut self, call: CallId, now: HostTime) -> Decision {
+        let mut verb = self.open(now, 0);
+        let Some(index) = self.calls.find(call) else { return Decision::UNGUARDED };
+        self.caller_left(index, &mut verb)
+    }
+
+    fn open(&mut self, host: HostTime, random: u64) -> Verb {
+        self.desk.woken.clear();
+        Verb { now: self.clock.read(host), host, rng: Rng::new(random) }
+    }
+
+    fn step_if_live(&mut self, index: usize, verb: &mut Verb) -> Decision {
+        match self.calls.get(index).map(|call| call.want) {
+            Some(Want::Outlived) | None => Decision::UNGUARDED,
+            Some(Want::Held) => self.heartbeat(index, verb),
+            Some(_) => self.step(index, verb),
+        }
+    }
+
+    #[cold]
+    fn unknown(&mut self, attempt: AttemptNumber, verb: &Verb) -> Decision {
+        let at = verb.now;
+        let what = What::Stale { attempt };
+        self.desk.log.push(|| Event { at, stack: None, key: Key::WHOLE, policy: None, what });
+        Decision::UNGUARDED
+    }
+
+    #[cold]
+    fn turn_away(&mut self, stack: StackId, key: Key, verb: &Verb) -> Decision {
+        let at = verb.now;
+        let what = What::CallsFull { calls: self.calls.limit() as u32 };
+        self.desk.log.push(|| Event { at, stack: Some(stack), key, policy: None, what });
+        Decision::UNGUARDED
+    }
+}
+
+/// Keys.
+impl Engine {
+    /// A number for a name that state is to be restored for; `None` where every key is busy.
+    pub fn intern(&mut self) -> Option<Key> {
+        let now = self.clock.now().unwrap_or(Instant::ORIGIN);
+        match self.give_number(now) {
+            Key::OVERFLOW => None,
+            key => Some(key),
+        }
+    }
+
+    /// How many keys were given numbers; they are `0..count`.
+    #[must_use]
+    pub fn keys(&self) -> usize {
+        self.keys.count()
+    }
+
+    fn give_number(&mut self, now: Instant) -> Key {
+        let desk = &self.desk;
+        match self.keys.intern(|key| desk.is_busy(key, now)) {
+            Interned::Fresh(key) => key,
+            Interned::Reused(key) => {
+                self.desk.forget(key, now);
+                for stack in &mut self.stacks {
+                    stack.forget(key);
+                }
+                key
+            }
+            Interned::Overflow => {
+                let what = What::KeysFull { keys: self.keys.count() as u32 };
+                self.desk.log.push(|| Event { at: now, stack: None, key: Key::OVERFLOW, policy: None, what });
+                Key::OVERFLOW
+            }
+        }
+    }
+}
+
+/// Reads and operators: they stand outside the verbs and touch nothing they do not name.
+impl Engine {
+    /// What happened lately, to be drained by the host.
+    pub fn events(&mut self) -> &mut EventLog {
+        &mut self.desk.log
+    }
+
+    /// Other calls that are worth a `wake` now: hints of the last verb.
+    pub fn woken(&self) -> impl Iterator<Item = CallId> + '_ {
+        self.desk.woken.iter()
+    }
+
+    /// The counts of one stack and key, if there are any.
+    #[must_use]
+    pub fn metrics(&self, stack: StackId, key: Key) -> Option<&Metrics> {
+        self.stacks.get(usize::from(stack.number()))?.metrics(key)
+    }
+
+    /// How many calls are in flight, held and waiting ones among them.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.calls.in_flight()
+    }
+
+    /// A stack that holds capacity while nothing limits its calls depends on leases alone; users are told.
+    #[must_use]
+    pub fn has_a_limit(&self, stack: StackId) -> bool {
+        self.stacks.get(usize::from(stack.number())).is_some_and(Stack::has_a_limit)
+    }
+
+    /// A stack's gate of this type, to read.
+    #[must_use]
+    pub fn gate<G: Gate>(&self, stack: StackId) -> Option<&G> {
+        let stack = self.stacks.get(usize::from(stack.number()))?;
+        stack.gates.iter().find_map(|place| {
+            let (_, gate) = self.desk.gate(place)?;
+            (gate as &dyn Any).downcast_ref()
+        })
+    }
+
+    /// A stack's gate of this type, to operate, with what a gate is lent. The operator's reading of the clock counts as
+    /// one of the host's.
+    pub fn operate<G: Gate, T>(
+        &mut self,
+        stack: StackId,
+        now: HostTime,
+        random: u64,
+        act: impl FnOnce(&mut G, &mut Cx<'_>) -> T,
+    ) -> Option<T> {
+        let mut verb = self.open(now, random);
+        let gates = self.stacks.get(usize::from(stack.number()))?.gates;
+        let place =
+            gates.iter().find(|place| self.desk.gate(*place).is_some_and(|(_, gate)| (gate as &dyn Any).is::<G>()))?;
+        let (gate, mut cx) = self.desk.lend(place, None, &mut verb)?;
+        let gate: &mut dyn Any = gate.as_mut();
+        Some(act(gate.downcast_mut()?, &mut cx))
+    }
+
+    /// The engine's own time for a reading that is not a verb's: nothing moves.
+    #[must_use]
+    pub fn instant(&self, now: HostTime) -> Instant {
+        let mut clock = self.clock;
+        clock.read(now)
+    }
+}
+
+/// How many stacks one engine has. Ours: hosts that build a stack for every call are told early.
+pub const MAX_STACKS: usize = 256;
+const NOBODY: usize = usize::MAX;

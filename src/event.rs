@@ -1,0 +1,379 @@
+//! What happened: facts for whoever watches, in a bounded log that the host drains after a verb.
+
+use alloc::collections::VecDeque;
+
+use crate::decision::{AttemptNumber, RefusalReason, StopReason};
+use crate::id::StackId;
+use crate::key::Key;
+use crate::policy::Kind;
+use crate::time::{Duration, Instant};
+
+/// One thing that happened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// When, on the engine's own time line.
+    pub at: Instant,
+    /// The stack whose verb it happened in; `None` for what an operator did.
+    pub stack: Option<StackId>,
+    /// The key it concerns.
+    pub key: Key,
+    /// The policy that tells it; `None` where the engine itself does.
+    pub policy: Option<Kind>,
+    /// What happened.
+    pub what: What,
+}
+
+/// A value that an event carries.
+pub(crate) trait EventValue {
+    const KIND: FieldKind;
+    fn to_number(self) -> f64;
+}
+
+/// How to read a number that an event carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldKind {
+    /// A whole number.
+    Count,
+    /// Milliseconds; −1 stands for none.
+    Millis,
+    /// One of these words, by position.
+    Word(&'static [&'static str]),
+}
+
+/// An event's name and its fields, for hosts that see only numbers.
+#[derive(Debug)]
+pub struct EventSpec {
+    /// The name users subscribe to.
+    pub name: &'static str,
+    /// Its fields, in the order of their numbers.
+    pub fields: &'static [(&'static str, FieldKind)],
+}
+
+macro_rules! events {
+    ($($(#[$doc:meta])* $Variant:ident = $name:literal { $($(#[$field_doc:meta])* $field:ident: $Type:ty as $field_name:literal,)* })+) => {
+        /// The kinds of events, each with its facts.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum What {
+            $($(#[$doc])* $Variant { $($(#[$field_doc])* $field: $Type,)* },)+
+        }
+
+        impl What {
+            /// All kinds of events, in the order of their codes.
+            pub const SPECS: &'static [EventSpec] = &[$(EventSpec {
+                name: $name,
+                fields: &[$(($field_name, <$Type as EventValue>::KIND),)*],
+            },)+];
+
+            /// Its code and its facts as numbers, in the order of its [`EventSpec`].
+            #[must_use]
+            #[allow(unused_assignments, unused_mut, unused_variables)]
+            pub fn numbers(&self) -> (u8, [f64; MAX_FIELDS]) {
+                let mut code = 0;
+                let mut numbers = [0.0; MAX_FIELDS];
+                $(
+                    if let Self::$Variant { $($field,)* } = *self {
+                        let mut slots = numbers.iter_mut();
+                        $(if let Some(slot) = slots.next() { *slot = $field.to_number(); })*
+                        return (code, numbers);
+                    }
+                    code += 1;
+                )+
+                (code, numbers)
+            }
+        }
+    };
+}
+
+events! {
+    /// An attempt starts.
+    Sent = "sent" {
+        /// Its number.
+        attempt: AttemptNumber as "attempt",
+    }
+    /// An attempt ended, or was given up.
+    Settled = "settled" {
+        /// Its number.
+        attempt: AttemptNumber as "attempt",
+        /// What it says about the upstream.
+        verdict: VerdictWord as "verdict",
+        /// How long it took.
+        latency: Duration as "latencyMs",
+    }
+    /// Another attempt will be made.
+    Retry = "retry" {
+        /// The attempt whose result is discarded.
+        attempt: AttemptNumber as "attempt",
+        /// After how long.
+        delay: Duration as "delayMs",
+    }
+    /// The call is over with a result.
+    Done = "done" {
+        /// Why.
+        reason: StopReason as "reason",
+        /// How many attempts were sent.
+        attempts: AttemptNumber as "attempts",
+        /// How long it took.
+        elapsed: Duration as "elapsedMs",
+    }
+    /// The call was refused.
+    Rejected = "rejected" {
+        /// Why.
+        reason: RefusalReason as "reason",
+        /// After how long the refusing policy would not refuse.
+        retry_after: Option<Duration> as "retryAfterMs",
+    }
+    /// A verb named an attempt or a call that is over.
+    Stale = "stale" {
+        /// The attempt's number.
+        attempt: AttemptNumber as "attempt",
+    }
+    /// A call was not heard of for so long that what it held was taken back.
+    LeaseEnded = "leaseEnded" {
+        /// How many of its attempts were in flight.
+        attempts: AttemptNumber as "attempts",
+    }
+    /// There is no room for another call: it goes on unguarded.
+    CallsFull = "callsFull" {
+        /// How many calls there are.
+        calls: u32 as "calls",
+    }
+    /// Every key is busy: a newcomer shares the overflow key.
+    KeysFull = "keysFull" {
+        /// How many keys there are.
+        keys: u32 as "keys",
+    }
+    /// Restored state belongs to another configuration: the policy starts fresh.
+    RestoredFresh = "restoredFresh" {}
+    /// The circuit opened.
+    Opened = "opened" {
+        /// What made it open.
+        trigger: Trigger as "trigger",
+        /// Calls in the window.
+        calls: u32 as "calls",
+        /// Failures among them.
+        failures: u32 as "failures",
+        /// Slow calls among them.
+        slow: u32 as "slow",
+        /// For how long it stays open; none: until someone says otherwise.
+        open_for: Option<Duration> as "openForMs",
+    }
+    /// The circuit lets probes through.
+    HalfOpened = "halfOpen" {
+        /// How many.
+        probes: u32 as "probes",
+    }
+    /// The circuit closed.
+    Closed = "closed" {
+        /// Why.
+        reason: CloseReason as "reason",
+    }
+    /// An operator made the circuit forget everything.
+    Reset = "reset" {}
+    /// An attempt counted.
+    Recorded = "recorded" {
+        /// As what.
+        counted: Counted as "counted",
+        /// Whether it was slow.
+        slow: bool as "slow",
+    }
+    /// An attempt did not count.
+    Ignored = "ignored" {
+        /// Why not.
+        reason: IgnoreReason as "reason",
+    }
+    /// The budget had nothing left for a repeat.
+    Exhausted = "exhausted" {
+        /// First attempts in the window.
+        firsts: u32 as "firsts",
+        /// Repeats in the window.
+        repeats: u32 as "repeats",
+    }
+}
+
+words! {
+    /// What made a circuit open.
+    pub enum Trigger {
+        /// The failure rate.
+        FailureRate = "failure-rate",
+        /// The rate of slow calls.
+        SlowRate = "slow-rate",
+        /// Too many failures in a row.
+        ConsecutiveFailures = "consecutive-failures",
+        /// A probe failed or was slow.
+        ProbeFailed = "probe-failed",
+        /// Probes were not settled in time.
+        ProbeTimeout = "probe-timeout",
+        /// An operator.
+        Forced = "forced",
+    }
+}
+
+words! {
+    /// Why a circuit closed.
+    pub enum CloseReason {
+        /// Its probes succeeded.
+        ProbesSucceeded = "probes-succeeded",
+        /// An operator.
+        Forced = "forced",
+    }
+}
+
+words! {
+    /// What an attempt counted as.
+    pub enum Counted {
+        /// A success.
+        Success = "success",
+        /// A failure.
+        Failure = "failure",
+    }
+}
+
+words! {
+    /// Why an attempt did not count.
+    pub enum IgnoreReason {
+        /// The caller left, or we gave it up.
+        Cancelled = "cancelled",
+        /// It was refused before it was sent, or was the caller's bug.
+        Rejection = "rejection",
+        /// It began under an earlier state.
+        Stale = "stale",
+    }
+}
+
+words! {
+    /// The verdicts' words.
+    pub enum VerdictWord {
+        /// It worked.
+        Success = "success",
+        /// The caller was wrong.
+        Answered = "answered",
+        /// Too much to do.
+        Overload = "overload",
+        /// A fault that may pass.
+        Transient = "transient",
+        /// Our limit cut it.
+        Timeout = "timeout",
+        /// Refused by forbear.
+        Rejected = "rejected",
+        /// The caller's bug.
+        Defect = "defect",
+        /// The caller left.
+        Cancelled = "cancelled",
+    }
+}
+
+impl From<crate::outcome::Verdict> for VerdictWord {
+    fn from(verdict: crate::outcome::Verdict) -> Self {
+        use crate::outcome::Verdict;
+        match verdict {
+            Verdict::Success => Self::Success,
+            Verdict::Answered => Self::Answered,
+            Verdict::Overload(_) => Self::Overload,
+            Verdict::Transient => Self::Transient,
+            Verdict::Timeout => Self::Timeout,
+            Verdict::Rejected => Self::Rejected,
+            Verdict::Defect => Self::Defect,
+            Verdict::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+macro_rules! word_values {
+    ($($Word:ty),+) => { $(impl EventValue for $Word {
+        const KIND: FieldKind = FieldKind::Word(<$Word>::WORDS);
+        fn to_number(self) -> f64 { f64::from(self.code()) }
+    })+ };
+}
+
+word_values!(StopReason, RefusalReason, Trigger, CloseReason, Counted, IgnoreReason, VerdictWord);
+
+impl EventValue for u8 {
+    const KIND: FieldKind = FieldKind::Count;
+    fn to_number(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl EventValue for u32 {
+    const KIND: FieldKind = FieldKind::Count;
+    fn to_number(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl EventValue for bool {
+    const KIND: FieldKind = FieldKind::Count;
+    fn to_number(self) -> f64 {
+        f64::from(u8::from(self))
+    }
+}
+
+impl EventValue for Duration {
+    const KIND: FieldKind = FieldKind::Millis;
+    fn to_number(self) -> f64 {
+        self.as_nanos() as f64 / 1e6
+    }
+}
+
+impl EventValue for Option<Duration> {
+    const KIND: FieldKind = FieldKind::Millis;
+    fn to_number(self) -> f64 {
+        self.map_or(-1.0, EventValue::to_number)
+    }
+}
+
+/// The last events, oldest first; nothing is kept while nobody listens.
+#[derive(Debug, Default)]
+pub struct EventLog {
+    events: VecDeque<Event>,
+    lost: u64,
+    listening: bool,
+}
+
+impl EventLog {
+    /// Starts or stops keeping events; stopping drops what is there.
+    pub fn listen(&mut self, listening: bool) {
+        self.listening = listening;
+        if !listening {
+            self.events.clear();
+        }
+    }
+
+    /// Whether anything is there to drain.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// The oldest event, taken out.
+    pub fn pop(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// How many events were dropped because nobody drained them in time.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, event: impl FnOnce() -> Event) {
+        if self.listening {
+            self.keep(event());
+        }
+    }
+
+    #[cold]
+    fn keep(&mut self, event: Event) {
+        if self.events.len() >= MAX_EVENTS {
+            self.events.pop_front();
+            self.lost = self.lost.saturating_add(1);
+        }
+        self.events.push_back(event);
+    }
+}
+
+/// The most facts one event carries.
+pub const MAX_FIELDS: usize = 5;
+/// How many events wait to be drained at most. Ours: more than one verb can make.
+const MAX_EVENTS: usize = 256;

@@ -1,0 +1,259 @@
+//! Keys: what shares the state of a policy (usually the origin), as small numbers the host interned.
+
+use alloc::vec::Vec;
+
+/// A key's number. Hosts intern names to numbers; the engine gives the numbers out and takes them back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key(u16);
+
+impl Key {
+    /// The key of calls that have none: everything shares one state.
+    pub const WHOLE: Self = Self(0);
+    /// The key that newcomers share while no other key can go.
+    pub const OVERFLOW: Self = Self(1);
+    /// A key the host has not seen before; the decision that admits the call is followed by its number.
+    pub const NEW: Self = Self(u16::MAX);
+
+    /// As a number.
+    #[must_use]
+    pub const fn number(self) -> u16 {
+        self.0
+    }
+
+    /// From a number; one that was never given out is read as [`Key::NEW`].
+    #[must_use]
+    pub const fn from_number(number: u16) -> Self {
+        Self(number)
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The keys in use, in order of their last use, and how many calls each has in flight.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    slots: Vec<Slot>,
+    /// Least recently used first.
+    first: u16,
+    last: u16,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    before: u16,
+    after: u16,
+    in_flight: u32,
+    /// How many names have had this number: what a name's late calls tell must not be told of the next one.
+    tenancy: u32,
+}
+
+impl Keys {
+    pub fn new() -> Self {
+        let reserved = Slot { before: NONE, after: NONE, in_flight: 0, tenancy: 0 };
+        Self { slots: alloc::vec![reserved; RESERVED as usize], first: NONE, last: NONE }
+    }
+
+    /// Whether the host may use this number: it was given out.
+    pub fn knows(&self, key: Key) -> bool {
+        key.index() < self.slots.len()
+    }
+
+    /// A number for a key never seen: a fresh one, or that of the least recently used key that is not `busy`, which is
+    /// then forgotten; [`Key::OVERFLOW`] where every key is busy.
+    pub fn intern(&mut self, busy: impl Fn(Key) -> bool) -> Interned {
+        if self.slots.len() < (MAX_KEYS + RESERVED) as usize {
+            let number = self.slots.len() as u16;
+            self.slots.push(Slot { before: NONE, after: NONE, in_flight: 0, tenancy: 0 });
+            self.append(number);
+            return Interned::Fresh(Key(number));
+        }
+        let mut number = self.first;
+        while number != NONE {
+            let slot = self.slots[number as usize];
+            if slot.in_flight == 0 && !busy(Key(number)) {
+                self.touch(Key(number));
+                self.slots[number as usize].tenancy = slot.tenancy.wrapping_add(1);
+                return Interned::Reused(Key(number));
+            }
+            number = slot.after;
+        }
+        Interned::Overflow
+    }
+
+    /// Notes that a call of this key begins.
+    pub fn begin(&mut self, key: Key) {
+        self.touch(key);
+        if let Some(slot) = self.slots.get_mut(key.index()) {
+            slot.in_flight = slot.in_flight.saturating_add(1);
+        }
+    }
+
+    /// Notes that a call of this key is over.
+    pub fn end(&mut self, key: Key) {
+        if let Some(slot) = self.slots.get_mut(key.index()) {
+            slot.in_flight = slot.in_flight.saturating_sub(1);
+        }
+    }
+
+    /// Which name the number stands for now.
+    pub fn tenancy(&self, key: Key) -> u32 {
+        self.slots.get(key.index()).map_or(0, |slot| slot.tenancy)
+    }
+
+    /// How many numbers were given out.
+    pub fn count(&self) -> usize {
+        self.slots.len()
+    }
+
+    fn touch(&mut self, key: Key) {
+        if key.0 < RESERVED || key.0 == self.last || !self.knows(key) {
+            return;
+        }
+        let Slot { before, after, .. } = self.slots[key.index()];
+        match before {
+            NONE => self.first = after,
+            before => self.slots[before as usize].after = after,
+        }
+        match after {
+            NONE => self.last = before,
+            after => self.slots[after as usize].before = before,
+        }
+        self.append(key.0);
+    }
+
+    fn append(&mut self, number: u16) {
+        let before = self.last;
+        match before {
+            NONE => self.first = number,
+            before => self.slots[before as usize].after = number,
+        }
+        self.slots[number as usize].before = before;
+        self.slots[number as usize].after = NONE;
+        self.last = number;
+    }
+}
+
+/// What became of a key never seen.
+pub(crate) enum Interned {
+    Fresh(Key),
+    Reused(Key),
+    Overflow,
+}
+
+/// State for each key, made when a key is first written to; a key without state is in its pristine one.
+#[derive(Debug)]
+pub struct Keyed<S> {
+    states: Vec<Option<S>>,
+}
+
+impl<S> Default for Keyed<S> {
+    fn default() -> Self {
+        Self { states: Vec::new() }
+    }
+}
+
+impl<S> Keyed<S> {
+    /// The key's state, if it has left the pristine one.
+    #[must_use]
+    pub fn get(&self, key: Key) -> Option<&S> {
+        self.states.get(key.index())?.as_ref()
+    }
+
+    /// The key's state, to change it; `None` for a key that was given no number.
+    pub fn get_mut(&mut self, key: Key) -> Option<&mut S> {
+        self.states.get_mut(key.index())?.as_mut()
+    }
+
+    /// The key's state, made by `fresh` where there is none yet.
+    pub fn entry(&mut self, key: Key, fresh: impl FnOnce() -> S) -> &mut S {
+        let index = key.index().min((MAX_KEYS + RESERVED) as usize);
+        if index >= self.states.len() {
+            self.states.resize_with(index + 1, || None);
+        }
+        self.states[index].get_or_insert_with(fresh)
+    }
+
+    /// Back to the pristine state.
+    pub fn forget(&mut self, key: Key) {
+        if let Some(state) = self.states.get_mut(key.index()) {
+            *state = None;
+        }
+    }
+
+    /// All keys that have state, in order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (Key, &S)> {
+        self.states.iter().enumerate().filter_map(|(index, state)| Some((Key(index as u16), state.as_ref()?)))
+    }
+}
+
+/// How many keys have state of their own at most. Ours: the state of all stays well under a mebibyte.
+pub const MAX_KEYS: u16 = 1_024;
+const RESERVED: u16 = 2;
+const NONE: u16 = u16::MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(interned: Interned) -> u16 {
+        match interned {
+            Interned::Fresh(key) | Interned::Reused(key) => key.0,
+            Interned::Overflow => Key::OVERFLOW.0,
+        }
+    }
+
+    fn full() -> Keys {
+        let mut keys = Keys::new();
+        for expected in RESERVED..MAX_KEYS + RESERVED {
+            assert_eq!(number(keys.intern(|_| false)), expected);
+        }
+        keys
+    }
+
+    #[test]
+    fn the_least_recently_used_idle_key_goes_first() {
+        let mut keys = full();
+        keys.begin(Key(2));
+        keys.end(Key(2));
+        keys.begin(Key(3));
+        assert_eq!(number(keys.intern(|_| false)), 4);
+        assert_eq!(number(keys.intern(|key| key.0 == 5)), 6);
+    }
+
+    #[test]
+    fn busy_keys_and_keys_in_flight_never_go() {
+        let mut keys = full();
+        assert!(matches!(keys.intern(|_| true), Interned::Overflow));
+        for key in RESERVED..MAX_KEYS + RESERVED {
+            keys.begin(Key(key));
+        }
+        assert!(matches!(keys.intern(|_| false), Interned::Overflow));
+        keys.end(Key(700));
+        assert_eq!(number(keys.intern(|_| false)), 700);
+    }
+
+    #[test]
+    fn reserved_and_foreign_keys_are_harmless() {
+        let mut keys = full();
+        for key in [Key::WHOLE, Key::OVERFLOW, Key::NEW, Key(60_000)] {
+            keys.begin(key);
+            keys.end(key);
+        }
+        assert!(keys.knows(Key::WHOLE) && !keys.knows(Key::NEW) && !keys.knows(Key(60_000)));
+        assert_eq!(number(keys.intern(|_| false)), RESERVED);
+    }
+
+    #[test]
+    fn state_is_made_on_first_write_and_forgotten_whole() {
+        let mut states: Keyed<u32> = Keyed::default();
+        assert!(states.get(Key(9)).is_none());
+        *states.entry(Key(9), || 7) += 1;
+        assert_eq!(states.get(Key(9)), Some(&8));
+        assert_eq!(states.iter().count(), 1);
+        states.forget(Key(9));
+        states.forget(Key(500));
+        assert!(states.get(Key(9)).is_none());
+    }
+}

@@ -1,0 +1,68 @@
+//! What happened, counted: per stack and key, for whoever asks.
+
+use crate::decision::RefusalReason;
+use crate::event::VerdictWord;
+use crate::time::Duration;
+
+/// Counts since the key was first seen. They saturate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Metrics {
+    /// Calls that began, refused ones among them.
+    pub calls: u32,
+    /// Attempts sent.
+    pub sent: u32,
+    /// Settled attempts by verdict, in the order of [`VerdictWord`].
+    pub verdicts: [u32; VerdictWord::ALL.len()],
+    /// Refused calls by reason, in the order of [`RefusalReason`].
+    pub refusals: [u32; RefusalReason::ALL.len()],
+    /// Settled attempts by latency: bucket *i* counts those below 2^*i* milliseconds, the last one all others. Refused
+    /// calls are never in it.
+    pub latencies: [u32; LATENCY_BUCKETS],
+}
+
+impl Metrics {
+    pub(crate) fn call(&mut self) {
+        increment(Some(&mut self.calls));
+    }
+
+    pub(crate) fn send(&mut self) {
+        increment(Some(&mut self.sent));
+    }
+
+    pub(crate) fn settle(&mut self, verdict: VerdictWord, latency: Duration) {
+        increment(self.verdicts.get_mut(usize::from(verdict.code())));
+        let millis = latency.as_nanos() / NANOS_PER_MILLI;
+        let bucket = (u64::BITS - millis.leading_zeros()) as usize;
+        increment(self.latencies.get_mut(bucket.min(LATENCY_BUCKETS - 1)));
+    }
+
+    pub(crate) fn refuse(&mut self, reason: RefusalReason) {
+        increment(self.refusals.get_mut(usize::from(reason.code())));
+    }
+}
+
+fn increment(count: Option<&mut u32>) {
+    if let Some(count) = count {
+        *count = count.saturating_add(1);
+    }
+}
+
+/// How many latency buckets there are: up to 2¹⁵ ms, and the rest.
+pub const LATENCY_BUCKETS: usize = 16;
+const NANOS_PER_MILLI: u64 = 1_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_fall_into_powers_of_two() {
+        let mut metrics = Metrics::default();
+        for millis in [0, 1, 2, 3, 500, 40_000, u64::MAX] {
+            metrics.settle(VerdictWord::Success, Duration::from_millis(millis));
+        }
+        assert_eq!(metrics.latencies[..3], [1, 1, 2]);
+        assert_eq!((metrics.latencies[9], metrics.latencies[15]), (1, 2));
+        assert_eq!(metrics.verdicts[0], 7);
+    }
+}

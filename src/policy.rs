@@ -1,0 +1,302 @@
+//! What a policy is, and the registry of all there are.
+//!
+//! Four *schedulers* (deadline, retry, hedge, attempt timeout) shape a call; the engine's step names them. All other
+//! policies are *gates*: the engine knows them only through [`Gate`] and asks them in the registry's order.
+
+use alloc::boxed::Box;
+use core::any::Any;
+
+use crate::config::{Config, ConfigError, OptionSpec};
+use crate::decision::{AttemptNumber, RefusalReason};
+use crate::event::{Event, EventLog, What};
+use crate::id::{CallId, ObjectId, StackId};
+use crate::key::Key;
+use crate::outcome::Verdict;
+use crate::random::Rng;
+use crate::snapshot::{Damaged, Reader, Writer};
+use crate::time::{Duration, Instant};
+
+pub mod attempt_timeout;
+pub mod budget;
+pub mod circuit_breaker;
+pub mod deadline;
+pub mod hedge;
+pub mod retry;
+
+// The position is the precedence; docs/adr/0004-fixed-order.md says why each stands where it does.
+registry! {
+    outer {
+        /// The call's total time.
+        Deadline = "deadline", deadline: deadline::Config;
+        /// Repeats after failures.
+        Retry = "retry", retry: retry::Config;
+        /// What repeats may cost together.
+        Budget = "budget", budget: Part<budget::Config>;
+        /// A second attempt beside a slow one.
+        Hedge = "hedge", hedge: hedge::Config;
+    }
+    gates {
+        /// Stops calling what keeps failing.
+        Breaker = "breaker", breaker: circuit_breaker::CircuitBreaker;
+    }
+    inner {
+        /// The time of one attempt.
+        AttemptTimeout = "attemptTimeout", attempt_timeout: attempt_timeout::Config;
+    }
+}
+
+/// A policy that lets attempts through, makes them wait, or refuses them.
+///
+/// The engine asks all gates of a stack first and takes from all in the same verb, so nobody holds a permit while
+/// waiting; while waiting an attempt holds only places in lines. Every `take` is followed by at most one `settle`
+/// (evidence, where there is any) and exactly one `release`.
+pub trait Gate: Any {
+    /// May this attempt start now? Changes nothing, so that a refusal leaves no trace.
+    fn ask(&self, asker: &Asker, now: Instant) -> Answer;
+
+    /// The attempt starts: take what it needs. Called in the verb in which every gate answered [`Answer::Pass`].
+    fn take(&mut self, asker: &Asker, cx: &mut Cx<'_>) -> Note;
+
+    /// The attempt ended. The note may be spent, so that `release` gives nothing back.
+    fn settle(&mut self, key: Key, note: &mut Note, ended: &Ended, cx: &mut Cx<'_>);
+
+    /// The attempt holds nothing any more, whether it ended, was given up, or its call's lease ended.
+    fn release(&mut self, _key: Key, _note: &mut Note, _cx: &mut Cx<'_>) {}
+
+    /// The attempt was told to wait by this gate and stands in no line of it yet: give it a place.
+    fn join(&mut self, _asker: &Asker, _cx: &mut Cx<'_>) -> Place {
+        Place(0)
+    }
+
+    /// The attempt passed here but waits at another gate: it keeps its place and lets others pass.
+    fn step_aside(&mut self, _key: Key, _place: Place, _cx: &mut Cx<'_>) {}
+
+    /// The attempt leaves the line, served or not.
+    fn leave(&mut self, _key: Key, _place: Place, _cx: &mut Cx<'_>) {}
+
+    /// Whether capacity stays taken until the response's body ends.
+    fn holds_until_body(&self) -> bool {
+        false
+    }
+
+    /// Whether the key's state may not be forgotten now.
+    fn is_busy(&self, key: Key, now: Instant) -> bool;
+
+    /// The key is given to somebody else: back to its pristine state.
+    fn forget(&mut self, key: Key);
+
+    /// Tells two configurations apart: state of one is not restored into the other.
+    fn fingerprint(&self) -> u64;
+
+    /// Writes what outlives a restart, as it is at `now`: windows rolled, ages instead of instants, nothing in flight,
+    /// nothing for pristine keys.
+    fn save(&self, now: Instant, out: &mut Writer);
+
+    /// Reads what `save` wrote.
+    ///
+    /// # Errors
+    /// The bytes are damaged; nothing has changed then.
+    fn restore(&mut self, now: Instant, input: &mut Reader<'_>) -> Result<(), Damaged>;
+}
+
+/// Who asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Asker {
+    /// The call.
+    pub call: CallId,
+    /// The number the attempt will have.
+    pub attempt: AttemptNumber,
+    /// Whose state is asked.
+    pub key: Key,
+    /// One random word for this attempt, the same however often it asks: a roll of dice is made once.
+    pub dice: u64,
+    /// How many permits it costs.
+    pub cost: u32,
+    /// How much it matters; nothing reads it yet.
+    pub priority: u8,
+    /// When the call is out of time.
+    pub deadline: Instant,
+    /// Since when it has been waiting; now, when it has not.
+    pub since: Instant,
+    /// Its place in this gate's line, if it has one.
+    pub place: Option<Place>,
+}
+
+/// What a gate says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Nothing against it.
+    Pass,
+    /// Not yet: ask again at this instant, or when hinted.
+    Wait(Instant),
+    /// No.
+    Reject {
+        /// Why.
+        reason: RefusalReason,
+        /// From when on the answer would be another, other traffic aside.
+        retry_at: Option<Instant>,
+    },
+}
+
+/// What a gate remembers about an attempt it let through; kept in the call, since policies keep no state of calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Note(pub u32);
+
+/// A place in a gate's line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(pub u32);
+
+/// How an attempt ended, for gates.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// What it says about the upstream.
+    pub verdict: Verdict,
+    /// How long it took.
+    pub latency: Duration,
+}
+
+/// What a gate is lent for one verb.
+pub struct Cx<'a> {
+    /// The verb's instant.
+    pub now: Instant,
+    /// The verb's randomness.
+    pub rng: &'a mut Rng,
+    /// Where events go; use [`Cx::tell`].
+    pub log: &'a mut EventLog,
+    /// Other calls that may be worth a wake now.
+    pub woken: &'a mut Woken,
+    /// The stack whose verb this is.
+    pub stack: Option<StackId>,
+    /// The gate's place in the registry.
+    pub policy: Kind,
+}
+
+impl Cx<'_> {
+    /// Tells what happened, if anybody listens.
+    #[inline]
+    pub fn tell(&mut self, key: Key, what: impl FnOnce() -> What) {
+        let (at, stack, policy) = (self.now, self.stack, Some(self.policy));
+        self.log.push(|| Event { at, stack, key, policy, what: what() });
+    }
+}
+
+/// Handles of other calls worth a wake now. Hints: what does not fit is left out.
+#[derive(Debug, Default)]
+pub struct Woken {
+    calls: [Option<CallId>; MAX_WOKEN],
+    count: usize,
+}
+
+impl Woken {
+    /// Adds a hint.
+    pub fn push(&mut self, call: CallId) {
+        if let Some(slot) = self.calls.get_mut(self.count) {
+            *slot = Some(call);
+            self.count += 1;
+        }
+    }
+
+    /// The hints of the last verb.
+    pub fn iter(&self) -> impl Iterator<Item = CallId> + '_ {
+        self.calls.iter().take(self.count).flatten().copied()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.count = 0;
+    }
+}
+
+/// A gate or a budget of one stack's own, or one that several stacks share.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part<C> {
+    /// Made for this stack alone.
+    Own(C),
+    /// Made before, with [`Engine::share`](crate::Engine::share) or [`Engine::share_budget`](crate::Engine::share_budget).
+    Shared(ObjectId),
+}
+
+/// One policy's place in a stack's configuration, for hosts that see only numbers.
+pub trait Slot {
+    /// Turns the policy on, with its defaults where nothing is set.
+    fn turn_on(&mut self);
+
+    /// Turns the policy on and sets one option.
+    ///
+    /// # Errors
+    /// Names the option, the number and the range.
+    fn set(&mut self, option: usize, number: f64) -> Result<(), ConfigError>;
+
+    /// Turns the policy on as a shared object; `false` where the policy cannot be shared.
+    fn share(&mut self, object: ObjectId) -> bool;
+
+    /// The option's value, as a number; NaN for off, and where the policy is off or shared.
+    fn number(&self, option: usize) -> f64;
+}
+
+impl<C: Config> Slot for Option<C> {
+    fn turn_on(&mut self) {
+        self.get_or_insert_default();
+    }
+
+    fn set(&mut self, option: usize, number: f64) -> Result<(), ConfigError> {
+        self.get_or_insert_default().set(option, number)
+    }
+
+    fn share(&mut self, _object: ObjectId) -> bool {
+        false
+    }
+
+    fn number(&self, option: usize) -> f64 {
+        self.as_ref().map_or(f64::NAN, |config| config.number(option))
+    }
+}
+
+impl<C: Config> Slot for Option<Part<C>> {
+    fn turn_on(&mut self) {
+        self.get_or_insert_with(|| Part::Own(C::default()));
+    }
+
+    fn set(&mut self, option: usize, number: f64) -> Result<(), ConfigError> {
+        if !matches!(self, Some(Part::Own(_))) {
+            *self = Some(Part::Own(C::default()));
+        }
+        match self {
+            Some(Part::Own(config)) => config.set(option, number),
+            _ => Ok(()),
+        }
+    }
+
+    fn share(&mut self, object: ObjectId) -> bool {
+        *self = Some(Part::Shared(object));
+        true
+    }
+
+    fn number(&self, option: usize) -> f64 {
+        match self {
+            Some(Part::Own(config)) => config.number(option),
+            _ => f64::NAN,
+        }
+    }
+}
+
+trait SlotOptions {
+    const OPTIONS: &'static [OptionSpec];
+}
+
+impl<C: Config> SlotOptions for Option<C> {
+    const OPTIONS: &'static [OptionSpec] = C::OPTIONS;
+}
+
+impl<C: Config> SlotOptions for Option<Part<C>> {
+    const OPTIONS: &'static [OptionSpec] = C::OPTIONS;
+}
+
+pub(crate) enum BuiltGate {
+    Own(Box<dyn Gate>),
+    Shared(ObjectId),
+}
+
+/// The most gates one stack has.
+pub const MAX_GATES: usize = 6;
+/// The most hints one verb gives.
+pub const MAX_WOKEN: usize = 8;

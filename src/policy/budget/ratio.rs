@@ -1,0 +1,135 @@
+//! The default kind: so many repeats for so many first attempts, per key, and a small reserve for all keys together.
+
+use super::reserve::Reserve;
+use super::{Budget, Config, Counts, Receipt, Source};
+use crate::config::{Config as _, ConfigError};
+use crate::key::{Key, Keyed};
+use crate::measure::buckets::Buckets;
+use crate::snapshot::{Damaged, Reader, Writer};
+use crate::time::{Duration, Instant};
+
+/// A budget of repeats for first attempts.
+#[derive(Debug)]
+pub struct RetryBudget {
+    config: Config,
+    period: Duration,
+    accounts: Keyed<Account>,
+    /// How many accounts were opened, so that a receipt of a forgotten key is never paid out to its successor.
+    opened: u32,
+    reserve: Reserve,
+}
+
+/// What one key has sent in the window.
+#[derive(Debug)]
+struct Account {
+    number: u32,
+    sent: Buckets<LANES, BUCKETS>,
+}
+
+impl RetryBudget {
+    /// Parses the configuration.
+    ///
+    /// # Errors
+    /// Names the option that is outside its range.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        config.check_ranges()?;
+        let period = config.window.split(BUCKETS as u64);
+        let reserve = Reserve::new(config.reserve, config.window);
+        Ok(Self { config, period, accounts: Keyed::default(), opened: 0, reserve })
+    }
+
+    fn account(&mut self, key: Key) -> &mut Account {
+        let opened = &mut self.opened;
+        self.accounts.entry(key, || {
+            *opened = opened.checked_add(1).unwrap_or(1);
+            Account { number: *opened, sent: Buckets::default() }
+        })
+    }
+
+    /// First attempts, and the repeats they paid for.
+    fn sent(&self, key: Key, now: Instant) -> [u32; LANES] {
+        self.accounts.get(key).map_or([0; LANES], |account| account.sent.sums(now, self.period))
+    }
+}
+
+impl Budget for RetryBudget {
+    fn deposit(&mut self, key: Key, now: Instant) {
+        let period = self.period;
+        self.account(key).sent.add(now, period, FIRSTS, 1);
+    }
+
+    fn withdraw(&mut self, key: Key, now: Instant) -> Option<Receipt> {
+        let [firsts, repeats] = self.sent(key, now);
+        if self.config.ratio.allows(repeats.saturating_add(1), firsts) {
+            let period = self.period;
+            let account = self.account(key);
+            account.sent.add(now, period, REPEATS, 1);
+            return Some(Receipt { key, at: now, source: Source(account.number) });
+        }
+        self.reserve.draw(key, now).then_some(Receipt { key, at: now, source: RESERVE })
+    }
+
+    fn refund(&mut self, receipt: Receipt) {
+        let Receipt { key, at, source } = receipt;
+        if source == RESERVE {
+            return self.reserve.put_back(key, at);
+        }
+        if let Some(account) = self.accounts.get_mut(key).filter(|account| account.number == source.0) {
+            account.sent.remove(at, self.period, REPEATS, 1);
+        }
+    }
+
+    fn counts(&self, key: Key, now: Instant) -> Counts {
+        let [firsts, repeats] = self.sent(key, now);
+        Counts { firsts, repeats: repeats.saturating_add(self.reserve.drawn_by(key, now)) }
+    }
+
+    /// Never: a successor earns its own repeats, and what was drawn on the reserve stays drawn.
+    fn is_busy(&self, _key: Key, _now: Instant) -> bool {
+        false
+    }
+
+    fn forget(&mut self, key: Key, _now: Instant) {
+        self.accounts.forget(key);
+        self.reserve.forget(key);
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let Config { ratio, window, reserve } = &self.config;
+        let parts = [KIND, u64::from(ratio.millionths()), window.as_nanos(), u64::from(*reserve)];
+        parts.iter().fold(FNV_OFFSET, |hash, part| (hash ^ part).wrapping_mul(FNV_PRIME))
+    }
+
+    fn save(&self, now: Instant, out: &mut Writer) {
+        let live = || self.accounts.iter().filter(|(_, account)| !account.sent.is_empty(now, self.period));
+        out.u16(live().count() as u16);
+        for (key, account) in live() {
+            out.key(key);
+            account.sent.save(now, self.period, out);
+        }
+        self.reserve.save(now, out);
+    }
+
+    fn restore(&mut self, now: Instant, input: &mut Reader<'_>) -> Result<(), Damaged> {
+        for _ in 0..input.u16()? {
+            let key = input.key()?;
+            let sent = Buckets::restore(now, self.period, input)?;
+            if key != Key::NEW {
+                self.account(key).sent = sent;
+            }
+        }
+        self.reserve.restore(now, input)
+    }
+}
+
+/// The reserve's source; accounts are numbered from 1.
+const RESERVE: Source = Source(0);
+const LANES: usize = 2;
+const FIRSTS: usize = 0;
+const REPEATS: usize = 1;
+/// Ours: a window that jumps by a twelfth, ten seconds of the default.
+const BUCKETS: usize = 12;
+/// Tells this kind of budget from others in fingerprints.
+const KIND: u64 = 1;
+const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;

@@ -1,0 +1,89 @@
+//! The reserve: a few repeats a window for keys whose traffic is too thin to earn one.
+
+use alloc::collections::VecDeque;
+
+use crate::key::Key;
+use crate::snapshot::{Damaged, Reader, Writer};
+use crate::time::{Duration, Instant};
+
+/// The draws of the last window, each with its instant: they are few, so the window slides exactly.
+#[derive(Debug)]
+pub(super) struct Reserve {
+    size: u32,
+    window: Duration,
+    /// Oldest first.
+    draws: VecDeque<Draw>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Draw {
+    at: Instant,
+    /// [`Key::NEW`] once the key has been given to somebody else.
+    key: Key,
+}
+
+impl Reserve {
+    pub fn new(size: u32, window: Duration) -> Self {
+        Self { size, window, draws: VecDeque::new() }
+    }
+
+    /// Takes one, unless all are out, or the key would have more than half of them while another has some.
+    pub fn draw(&mut self, key: Key, now: Instant) -> bool {
+        while self.draws.front().is_some_and(|draw| !self.counts(draw, now)) {
+            self.draws.pop_front();
+        }
+        let drawn = self.draws.len() as u64;
+        let own = u64::from(self.drawn_by(key, now));
+        let size = u64::from(self.size);
+        if drawn >= size || own < drawn && 2 * (own + 1) > size {
+            return false;
+        }
+        self.draws.push_back(Draw { at: now, key });
+        true
+    }
+
+    pub fn put_back(&mut self, key: Key, at: Instant) {
+        if let Some(position) = self.draws.iter().rposition(|draw| draw.at == at && draw.key == key) {
+            self.draws.remove(position);
+        }
+    }
+
+    pub fn drawn_by(&self, key: Key, now: Instant) -> u32 {
+        self.draws.iter().filter(|draw| draw.key == key && self.counts(draw, now)).count() as u32
+    }
+
+    /// What the key drew stays drawn, but is no longer its own.
+    pub fn forget(&mut self, key: Key) {
+        for draw in self.draws.iter_mut().filter(|draw| draw.key == key) {
+            draw.key = Key::NEW;
+        }
+    }
+
+    pub fn save(&self, now: Instant, out: &mut Writer) {
+        let live = || self.draws.iter().filter(|draw| self.counts(draw, now));
+        out.u16(live().count() as u16);
+        for draw in live() {
+            out.age(draw.at, now);
+            out.key(draw.key);
+        }
+    }
+
+    pub fn restore(&mut self, now: Instant, input: &mut Reader<'_>) -> Result<(), Damaged> {
+        let count = input.u16()?;
+        if u32::from(count) > self.size {
+            return Err(Damaged);
+        }
+        for _ in 0..count {
+            let draw = Draw { at: input.age(now)?, key: input.key()? };
+            if !self.counts(&draw, now) || self.draws.back().is_some_and(|last| last.at > draw.at) {
+                return Err(Damaged);
+            }
+            self.draws.push_back(draw);
+        }
+        Ok(())
+    }
+
+    fn counts(&self, draw: &Draw, now: Instant) -> bool {
+        now.since(draw.at) < self.window
+    }
+}

@@ -1,0 +1,225 @@
+//! State as bytes: versioned, with ages instead of instants, so that it can be read in another process on another day.
+
+use alloc::vec::Vec;
+
+use crate::key::Key;
+use crate::time::{Duration, Instant};
+
+/// Writes numbers, least significant byte first.
+#[derive(Debug, Default)]
+pub struct Writer {
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    /// A byte.
+    pub fn u8(&mut self, number: u8) {
+        self.bytes.push(number);
+    }
+
+    /// A 16-bit number.
+    pub fn u16(&mut self, number: u16) {
+        self.bytes.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// A 32-bit number.
+    pub fn u32(&mut self, number: u32) {
+        self.bytes.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// A 64-bit number.
+    pub fn u64(&mut self, number: u64) {
+        self.bytes.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// A key.
+    pub fn key(&mut self, key: Key) {
+        self.u16(key.number());
+    }
+
+    /// A span.
+    pub fn duration(&mut self, span: Duration) {
+        self.u64(span.as_nanos());
+    }
+
+    /// How long ago an instant was.
+    pub fn age(&mut self, instant: Instant, now: Instant) {
+        self.duration(now.since(instant));
+    }
+
+    /// How far away an instant is.
+    pub fn ahead(&mut self, instant: Instant, now: Instant) {
+        self.duration(instant.since(now));
+    }
+
+    /// A part with its length in front, so that a reader can leave it out.
+    pub fn part(&mut self, write: impl FnOnce(&mut Self)) {
+        let start = self.bytes.len();
+        self.u32(0);
+        write(self);
+        let length = (self.bytes.len() - start - LENGTH) as u32;
+        if let Some(place) = self.bytes.get_mut(start..start + LENGTH) {
+            place.copy_from_slice(&length.to_le_bytes());
+        }
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn finish(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// Reads what [`Writer`] wrote; never past the end.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    /// What the keys are called here, by what they were called there; empty where nothing was renamed.
+    names: &'a [Key],
+}
+
+/// The bytes are not a snapshot, or not a whole one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damaged;
+
+impl core::fmt::Display for Damaged {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("not a snapshot of this engine, or a damaged one")
+    }
+}
+
+impl core::error::Error for Damaged {}
+
+/// What a reader answers.
+pub type Read<T> = Result<T, Damaged>;
+
+impl<'a> Reader<'a> {
+    /// A reader of these bytes.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, names: &[] }
+    }
+
+    /// A reader that gives keys the numbers they have here: `names[old] = new`. A key left out becomes [`Key::NEW`],
+    /// whose state is thrown away.
+    #[must_use]
+    pub const fn renaming(bytes: &'a [u8], names: &'a [Key]) -> Self {
+        Self { bytes, names }
+    }
+
+    /// Whether nothing is left.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    fn take<const N: usize>(&mut self) -> Read<[u8; N]> {
+        let (head, rest) = self.bytes.split_first_chunk::<N>().ok_or(Damaged)?;
+        self.bytes = rest;
+        Ok(*head)
+    }
+
+    /// A byte.
+    ///
+    /// # Errors
+    /// Nothing is left. So for all that follow.
+    pub fn u8(&mut self) -> Read<u8> {
+        self.take::<1>().map(|[byte]| byte)
+    }
+
+    /// A 16-bit number.
+    #[allow(clippy::missing_errors_doc)]
+    pub fn u16(&mut self) -> Read<u16> {
+        self.take().map(u16::from_le_bytes)
+    }
+
+    /// A 32-bit number.
+    #[allow(clippy::missing_errors_doc)]
+    pub fn u32(&mut self) -> Read<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    /// A 64-bit number.
+    #[allow(clippy::missing_errors_doc)]
+    pub fn u64(&mut self) -> Read<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    /// A key's number.
+    #[allow(clippy::missing_errors_doc)]
+    pub fn key(&mut self) -> Read<Key> {
+        let old = self.u16()?;
+        if self.names.is_empty() {
+            return Ok(Key::from_number(old));
+        }
+        Ok(self.names.get(usize::from(old)).copied().unwrap_or(Key::NEW))
+    }
+
+    /// A span.
+    #[allow(clippy::missing_errors_doc)]
+    pub fn duration(&mut self) -> Read<Duration> {
+        self.u64().map(Duration::from_nanos)
+    }
+
+    /// An instant that was so long ago.
+    #[allow(clippy::missing_errors_doc)]
+    pub fn age(&mut self, now: Instant) -> Read<Instant> {
+        self.duration().map(|age| now - age)
+    }
+
+    /// An instant that is so far away.
+    #[allow(clippy::missing_errors_doc)]
+    pub fn ahead(&mut self, now: Instant) -> Read<Instant> {
+        self.duration().map(|span| now + span)
+    }
+
+    /// A part that was written with its length.
+    #[allow(clippy::missing_errors_doc)]
+    pub fn part(&mut self) -> Read<Reader<'a>> {
+        let length = self.u32()? as usize;
+        let (head, rest) = self.bytes.split_at_checked(length).ok_or(Damaged)?;
+        self.bytes = rest;
+        Ok(Reader { bytes: head, names: self.names })
+    }
+}
+
+/// FNV-1a, 64 bits: finds damage, not forgery.
+///
+/// Source: Fowler, Noll, Vo, "The FNV Non-Cryptographic Hash Algorithm", section 4, RFC 9923,
+/// <https://www.rfc-editor.org/rfc/rfc9923>.
+#[must_use]
+pub fn checksum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3))
+}
+
+const LENGTH: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read() {
+        let now = Instant::ORIGIN + Duration::from_secs(9);
+        let mut out = Writer::default();
+        out.part(|out| {
+            out.u8(1);
+            out.u16(2);
+            out.age(Instant::ORIGIN, now);
+        });
+        out.u64(u64::MAX);
+        let bytes = out.finish();
+        let mut input = Reader::new(&bytes);
+        let mut part = input.part().unwrap();
+        assert_eq!((part.u8(), part.u16(), part.age(now)), (Ok(1), Ok(2), Ok(Instant::ORIGIN)));
+        assert_eq!(input.u64(), Ok(u64::MAX));
+        assert!(part.is_empty() && input.is_empty());
+    }
+
+    #[test]
+    fn short_or_lying_bytes_are_refused() {
+        assert_eq!(Reader::new(&[]).u8(), Err(Damaged));
+        assert_eq!(Reader::new(&[1, 2, 3]).u32(), Err(Damaged));
+        assert!(Reader::new(&[255, 255, 255, 255, 0]).part().is_err());
+    }
+}
