@@ -223,6 +223,13 @@ impl Engine {
         self.keys.count()
     }
 
+    /// The number of the call's key, once the call was sent or told to wait.
+    #[must_use]
+    pub fn key_of(&self, call: CallId) -> Option<Key> {
+        let call = self.calls.get(self.calls.find(call)?)?;
+        call.tenancy.map(|_| call.key)
+    }
+
     fn give_number(&mut self, now: Instant) -> Key {
         let desk = &self.desk;
         match self.keys.intern(|key| desk.is_busy(key, now)) {

@@ -37,3 +37,11 @@ impl Gate for CircuitBreaker {
         Ok(())
     }
 }
+
+words! {
+    /// s
+    pub enum StateWord {
+        /// c
+        Closed = "closed",
+    }
+}

@@ -1,6 +1,128 @@
-//! Forwarders for JavaScript hosts.
+//! The engine for JavaScript hosts: numbers in, numbers out, and nothing here decides anything.
+//!
+//! A verb answers with one packed number and leaves the rest in one struct in linear memory, whose place `layout` tells.
+//! Neither strings nor objects cross on the hot path; names of keys stay on the other side.
+
+use std::cell::RefCell;
+
+use forbear::{Engine, Facts, Key, Limits, Repeat, StackConfig, StackId};
 use wasm_bindgen::prelude::*;
 
-/// placeholder
+use answer::Answer;
+use host_time::HostMillis;
+
+mod answer;
+mod configure;
+mod host_time;
+mod inspect;
+mod outcome;
+pub mod vocabulary;
+
+/// Everything one instance holds.
+struct Host {
+    engine: Engine,
+    time: HostMillis,
+    pending: StackConfig,
+    answer: Box<Answer>,
+}
+
+thread_local! {
+    static HOST: RefCell<Host> = RefCell::new(Host::new(1));
+}
+
+impl Host {
+    fn new(first_generation: u32) -> Self {
+        let limits = Limits { first_generation, ..Limits::default() };
+        Self {
+            engine: Engine::new(limits),
+            time: HostMillis::default(),
+            pending: StackConfig::default(),
+            answer: Box::default(),
+        }
+    }
+}
+
+/// Nothing exported here calls back, so the one borrow is never taken twice.
+fn with_host<T>(act: impl FnOnce(&mut Host) -> T) -> T {
+    HOST.with(|host| act(&mut host.borrow_mut()))
+}
+
+/// Starts over with handles from this generation on; called once, right after instantiation.
 #[wasm_bindgen]
-pub fn version() -> u32 { 1 }
+pub fn open(first_generation: u32) {
+    with_host(|host| host.engine = Host::new(first_generation).engine);
+}
+
+/// Where the answer lies in linear memory; it stays there.
+#[wasm_bindgen]
+pub fn layout() -> u32 {
+    with_host(|host| std::ptr::from_ref::<Answer>(&host.answer) as usize as u32)
+}
+
+/// May this call begin? `flags`: bits 0–1 who may repeat it, bit 2 whether its body can be sent again, bits 8–15 priority.
+#[wasm_bindgen]
+pub fn admit(stack: u32, key: u32, flags: u32, timeout_ms: f64, cost: u32, now: f64, random: f64) -> u32 {
+    with_host(|host| {
+        let facts = Facts {
+            repeat: match flags & 3 {
+                0 => Repeat::OnlyUnprocessed,
+                1 => Repeat::AfterFailure,
+                _ => Repeat::Freely,
+            },
+            replayable: flags & 4 != 0,
+            timeout: host_time::span(timeout_ms),
+            priority: (flags >> 8) as u8,
+            cost,
+        };
+        let now = host.time.read(now);
+        let (stack, key) = (StackId::from_number(stack as u16), Key::from_number(key as u16));
+        let decision = host.engine.admit(stack, key, facts, now, random as u64);
+        host.answer.give(&decision, now, &mut host.engine)
+    })
+}
+
+/// An attempt has ended. `outcome`: an HTTP status from 100 on, or one of the codes below it.
+#[wasm_bindgen]
+pub fn settle(
+    call: f64,
+    attempt: u32,
+    outcome: u32,
+    retry_after_ms: f64,
+    latency_ms: f64,
+    now: f64,
+    random: f64,
+) -> u32 {
+    with_host(|host| {
+        let now = host.time.read(now);
+        let outcome = outcome::read(outcome, host_time::span(retry_after_ms), host_time::span(latency_ms));
+        let decision = host.engine.settle(answer::call_id(call), attempt as u8, outcome, now, random as u64);
+        host.answer.give(&decision, now, &mut host.engine)
+    })
+}
+
+/// The instant asked for has come, or a hint did.
+#[wasm_bindgen]
+pub fn wake(call: f64, now: f64, random: f64) -> u32 {
+    with_host(|host| {
+        let now = host.time.read(now);
+        let decision = host.engine.wake(answer::call_id(call), now, random as u64);
+        host.answer.give(&decision, now, &mut host.engine)
+    })
+}
+
+/// The caller left, or the body of a held call has ended.
+#[wasm_bindgen]
+pub fn cancel(call: f64, now: f64) -> u32 {
+    with_host(|host| {
+        let now = host.time.read(now);
+        let decision = host.engine.cancel(answer::call_id(call), now);
+        host.answer.give(&decision, now, &mut host.engine)
+    })
+}
+
+/// Traps on purpose, so that hosts can test what they do when the engine dies.
+#[wasm_bindgen]
+pub fn debug_trap() {
+    #[cfg(target_family = "wasm")]
+    core::arch::wasm32::unreachable();
+}

@@ -1,5 +1,7 @@
 //! The default kind: so many repeats for so many first attempts, per key, and a small reserve for all keys together.
 
+use alloc::vec::Vec;
+
 use super::reserve::Reserve;
 use super::{Budget, Config, Counts, Receipt, Source};
 use crate::config::{Config as _, ConfigError};
@@ -110,15 +112,18 @@ impl Budget for RetryBudget {
         self.reserve.save(now, out);
     }
 
+    /// Replaces everything, and only once all of it has been read.
     fn restore(&mut self, now: Instant, input: &mut Reader<'_>) -> Result<(), Damaged> {
+        let mut saved = Vec::new();
         for _ in 0..input.u16()? {
-            let key = input.key()?;
-            let sent = Buckets::restore(now, self.period, input)?;
-            if key != Key::NEW {
-                self.account(key).sent = sent;
-            }
+            saved.push((input.key()?, Buckets::restore(now, self.period, input)?));
         }
-        self.reserve.restore(now, input)
+        self.reserve.restore(now, input)?;
+        self.accounts = Keyed::default();
+        for (key, sent) in saved.into_iter().filter(|(key, _)| *key != Key::NEW) {
+            self.account(key).sent = sent;
+        }
+        Ok(())
     }
 }
 

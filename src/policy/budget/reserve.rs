@@ -73,13 +73,15 @@ impl Reserve {
         if u32::from(count) > self.size {
             return Err(Damaged);
         }
+        let mut draws = VecDeque::new();
         for _ in 0..count {
             let draw = Draw { at: input.age(now)?, key: input.key()? };
-            if !self.counts(&draw, now) || self.draws.back().is_some_and(|last| last.at > draw.at) {
+            if !self.counts(&draw, now) || draws.back().is_some_and(|last: &Draw| last.at > draw.at) {
                 return Err(Damaged);
             }
-            self.draws.push_back(draw);
+            draws.push_back(draw);
         }
+        self.draws = draws;
         Ok(())
     }
 

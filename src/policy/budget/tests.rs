@@ -1,1 +1,212 @@
+use alloc::vec::Vec;
 
+use super::*;
+use crate::random::Rng;
+
+mod model;
+
+fn budget(reserve: u32) -> RetryBudget {
+    RetryBudget::new(Config { reserve, ..Config::default() }).unwrap()
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::ORIGIN + Duration::from_millis(ms)
+}
+
+fn key(number: u16) -> Key {
+    Key::from_number(number)
+}
+
+fn deposit(budget: &mut RetryBudget, key: Key, now: Instant, times: u32) {
+    (0..times).for_each(|_| budget.deposit(key, now));
+}
+
+/// How many of `times` repeats are granted.
+fn granted(budget: &mut RetryBudget, key: Key, now: Instant, times: u32) -> usize {
+    (0..times).filter_map(|_| budget.withdraw(key, now)).count()
+}
+
+fn saved(budget: &RetryBudget, now: Instant) -> Vec<u8> {
+    let mut out = Writer::default();
+    budget.save(now, &mut out);
+    out.finish()
+}
+
+#[test]
+fn a_key_repeats_at_most_the_ratio_of_its_first_attempts() {
+    let mut budget = budget(0);
+    deposit(&mut budget, key(2), at(0), 9);
+    assert_eq!(granted(&mut budget, key(2), at(0), 1), 0);
+    deposit(&mut budget, key(2), at(0), 91);
+    assert_eq!(granted(&mut budget, key(2), at(0), 100), 10);
+    assert_eq!(granted(&mut budget, key(3), at(0), 1), 0);
+    assert_eq!(budget.counts(key(2), at(0)), Counts { firsts: 100, repeats: 10 });
+}
+
+#[test]
+fn what_is_older_than_the_window_buys_nothing() {
+    let mut budget = budget(0);
+    deposit(&mut budget, key(2), at(0), 100);
+    assert_eq!(granted(&mut budget, key(2), at(119_999), 4), 4);
+    assert_eq!(granted(&mut budget, key(2), at(120_000), 4), 0);
+    assert_eq!(budget.counts(key(2), at(120_000)), Counts { firsts: 0, repeats: 4 });
+    assert_eq!(budget.counts(key(2), at(36_000_000)), Counts::default());
+}
+
+#[test]
+fn the_reserve_serves_thin_traffic_and_comes_back() {
+    let mut budget = budget(5);
+    assert_eq!(granted(&mut budget, Key::WHOLE, at(0), 9), 5);
+    assert_eq!(granted(&mut budget, Key::WHOLE, at(119_999), 9), 0);
+    assert_eq!(granted(&mut budget, Key::WHOLE, at(120_000), 9), 5);
+}
+
+#[test]
+fn no_key_has_more_than_half_of_the_reserve_while_another_has_some() {
+    let mut budget = budget(6);
+    assert_eq!(granted(&mut budget, key(2), at(0), 1), 1);
+    assert_eq!(granted(&mut budget, key(3), at(0), 9), 3);
+    assert_eq!(granted(&mut budget, key(2), at(0), 9), 2);
+    assert_eq!(granted(&mut budget, key(4), at(0), 9), 0);
+}
+
+#[test]
+fn forgetting_a_key_mints_nothing() {
+    let mut budget = budget(4);
+    let mut repeats = 0;
+    for _ in 0..100 {
+        deposit(&mut budget, key(2), at(0), 10);
+        repeats += granted(&mut budget, key(2), at(0), 9);
+        budget.forget(key(2), at(0));
+    }
+    assert_eq!(repeats, 100 + 4);
+}
+
+#[test]
+fn a_refund_goes_back_to_where_it_came_from_and_only_while_it_counts() {
+    let mut budget = budget(1);
+    deposit(&mut budget, key(2), at(0), 10);
+    let earned = budget.withdraw(key(2), at(0)).unwrap();
+    let reserved = budget.withdraw(key(2), at(0)).unwrap();
+    assert_eq!(granted(&mut budget, key(2), at(0), 1), 0);
+    budget.refund(earned);
+    assert_eq!(budget.withdraw(key(2), at(0)).map(|receipt| receipt.source), Some(earned.source));
+    budget.refund(reserved);
+    assert_eq!(budget.withdraw(key(3), at(0)).map(|receipt| receipt.source), Some(reserved.source));
+
+    // The key's successor is not paid for what its predecessor did not send; nor is anybody after the window.
+    budget.forget(key(2), at(0));
+    deposit(&mut budget, key(2), at(0), 10);
+    assert_eq!(granted(&mut budget, key(2), at(0), 9), 1);
+    budget.refund(earned);
+    budget.refund(reserved);
+    assert_eq!(granted(&mut budget, key(2), at(0), 9), 0);
+    deposit(&mut budget, key(2), at(500_000), 10);
+    assert_eq!(granted(&mut budget, key(2), at(500_000), 9), 2);
+    budget.refund(earned);
+    assert_eq!(granted(&mut budget, key(2), at(500_000), 9), 0);
+}
+
+#[test]
+fn a_refusal_leaves_no_trace() {
+    let mut budget = budget(1);
+    deposit(&mut budget, key(2), at(0), 10);
+    assert_eq!(granted(&mut budget, key(2), at(5), 9), 2);
+    for now in [at(5), at(60_000), at(119_000), at(121_000), at(900_000)] {
+        let before = saved(&budget, now);
+        if budget.withdraw(key(2), now).is_none() {
+            assert_eq!(saved(&budget, now), before);
+        }
+        let receipt = budget.withdraw(key(3), now);
+        receipt.into_iter().for_each(|receipt| budget.refund(receipt));
+        assert_eq!(granted(&mut budget, Key::NEW, at(0), 1), 0);
+    }
+    assert_eq!(saved(&budget, at(9_000_000)), saved(&self::budget(1), at(0)));
+}
+
+/// Google, Site Reliability Engineering, "Handling Overload": three attempts a call make just below 3 times the load,
+/// the budget makes it 1.1 times.
+#[test]
+fn an_outage_is_amplified_by_a_tenth() {
+    let mut budget = budget(5);
+    let (mut sent, mut calls) = (0, 0);
+    for call in 0..60_000 {
+        let now = at(call * 100);
+        budget.deposit(Key::WHOLE, now);
+        calls += 1;
+        sent += 1 + granted(&mut budget, Key::WHOLE, now, 2);
+    }
+    assert!((calls * 110 / 100..=calls * 111 / 100).contains(&sent), "{sent} of {calls}");
+}
+
+/// Ten keys with 100 calls a second each, one of them dead, 5 % of the others' calls failing.
+#[test]
+fn a_dead_key_takes_nothing_from_the_others() {
+    let mut budget = budget(5);
+    let (mut dead, mut dead_calls) = (0, 0);
+    for call in 0..200_000u64 {
+        let (now, this) = (at(call), key(2 + (call % 10) as u16));
+        budget.deposit(this, now);
+        if this == key(2) {
+            dead_calls += 1;
+            dead += granted(&mut budget, this, now, 2);
+        } else if call >= 10_000 && call / 10 % 20 == 0 {
+            assert_eq!(granted(&mut budget, this, now, 1), 1, "{call}");
+        }
+    }
+    assert!(dead * 100 <= dead_calls * 11, "{dead} of {dead_calls}");
+}
+
+#[test]
+fn values_outside_their_range_are_refused() {
+    use crate::config::Config as _;
+    let with = |option, number| Config::default().set(option, number).is_ok();
+    assert!(with(0, 0.0) && with(0, 1.0) && !with(0, 1.1) && !with(0, -0.1) && !with(0, f64::NAN));
+    assert!(with(1, 1_000.0) && !with(1, 0.0) && !with(1, f64::INFINITY) && with(2, 0.0) && !with(2, 0.5));
+    assert!(RetryBudget::new(Config { ratio: Ratio::from_percent(101), ..Config::default() }).is_err());
+    assert!(RetryBudget::new(Config { window: Duration::MAX, ..Config::default() }).is_err());
+}
+
+#[test]
+fn configurations_have_fingerprints_of_their_own() {
+    let mut seen = Vec::new();
+    for (ratio, window, reserve) in [(10, 120, 5), (5, 120, 10), (10, 120, 10), (10, 5, 120), (0, 1, 0)] {
+        let (ratio, window) = (Ratio::from_percent(ratio), Duration::from_secs(window));
+        seen.push(RetryBudget::new(Config { ratio, window, reserve }).unwrap().fingerprint());
+    }
+    assert_eq!(seen.first(), Some(&budget(5).fingerprint()));
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), 5);
+}
+
+#[test]
+fn damaged_bytes_change_nothing() {
+    let mut budget = budget(5);
+    deposit(&mut budget, key(2), at(0), 10);
+    granted(&mut budget, key(2), at(30_000), 3);
+    let bytes = saved(&budget, at(40_000));
+    let mut rng = Rng::new(3);
+    for end in 0..bytes.len() {
+        assert_eq!(budget.restore(at(40_000), &mut Reader::new(&bytes[..end])), Err(Damaged));
+        let mut noise = bytes.clone();
+        noise[end] = rng.next() as u8;
+        let _ = self::budget(5).restore(at(40_000), &mut Reader::new(&noise));
+    }
+    assert_eq!(saved(&budget, at(40_000)), bytes);
+}
+
+#[test]
+fn keys_are_renamed_or_thrown_away() {
+    let mut old = budget(5);
+    deposit(&mut old, key(2), at(0), 20);
+    deposit(&mut old, key(3), at(0), 30);
+    assert_eq!(granted(&mut old, key(3), at(0), 4), 4);
+    let names = [Key::WHOLE, Key::OVERFLOW, key(9), Key::NEW];
+    let mut new = budget(5);
+    new.restore(at(7), &mut Reader::renaming(&saved(&old, at(0)), &names)).unwrap();
+    assert_eq!(new.counts(key(9), at(7)), Counts { firsts: 20, repeats: 0 });
+    assert_eq!(new.counts(key(3), at(7)), Counts::default());
+    // What a key that is unknown here drew on the reserve stays drawn.
+    assert_eq!(granted(&mut new, key(9), at(7), 9), 2 + 2);
+}

@@ -1,0 +1,5 @@
+//! Prints js/src/generated/vocabulary.ts.
+
+fn main() {
+    print!("{}", forbear_js::vocabulary::typescript());
+}

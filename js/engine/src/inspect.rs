@@ -1,0 +1,119 @@
+//! Reads, events and state: cold paths, where bytes and strings may cross.
+
+use forbear::{Key, Metrics, StackId};
+use wasm_bindgen::prelude::*;
+
+use crate::answer::{Answer, NONE};
+use crate::host_time::NANOS_PER_MILLI;
+use crate::with_host;
+
+/// Starts or stops keeping events.
+#[wasm_bindgen]
+pub fn events_listen(on: bool) {
+    with_host(|host| host.engine.events().listen(on));
+}
+
+/// Takes the oldest event out: its code, or −1.
+#[wasm_bindgen]
+pub fn event_next() -> i32 {
+    with_host(|host| {
+        let Some(event) = host.engine.events().pop() else { return -1 };
+        let (code, numbers) = event.what.numbers();
+        let answer = &mut host.answer;
+        answer.event_at_ms = event.at.since(forbear::Instant::ORIGIN).as_nanos() as f64 / NANOS_PER_MILLI;
+        answer.event_numbers = numbers;
+        answer.event_stack = event.stack.map_or(-1, |stack| i32::from(stack.number()));
+        answer.event_key = u32::from(event.key.number());
+        answer.event_policy = event.policy.map_or(-1, |policy| i32::from(policy.code()));
+        i32::from(code)
+    })
+}
+
+/// The counts of one stack and key: calls, sent, verdicts, refusals, latencies. False when there are none.
+#[wasm_bindgen]
+pub fn metrics(stack: u32, key: u32) -> bool {
+    with_host(|host| match host.engine.metrics(stack_id(stack), Key::from_number(key as u16)) {
+        Some(metrics) => {
+            write(&mut host.answer, counts(metrics));
+            true
+        }
+        None => false,
+    })
+}
+
+fn counts(metrics: &Metrics) -> impl Iterator<Item = f64> + '_ {
+    let Metrics { calls, sent, verdicts, refusals, latencies } = metrics;
+    [calls, sent].into_iter().chain(verdicts).chain(refusals).chain(latencies).map(|count| f64::from(*count))
+}
+
+fn write(answer: &mut Answer, numbers: impl Iterator<Item = f64>) {
+    for (slot, number) in answer.numbers.iter_mut().zip(numbers) {
+        *slot = number;
+    }
+}
+
+/// How many keys were given numbers: 0 up to this, without it.
+#[wasm_bindgen]
+pub fn keys() -> u32 {
+    with_host(|host| host.engine.keys() as u32)
+}
+
+/// A number for a name that state is to be restored for; 65535 where there is none.
+#[wasm_bindgen]
+pub fn key_intern() -> u32 {
+    with_host(|host| host.engine.intern().map_or(u32::from(u16::MAX), |key| u32::from(key.number())))
+}
+
+/// How many calls are in flight.
+#[wasm_bindgen]
+pub fn in_flight() -> u32 {
+    with_host(|host| host.engine.in_flight() as u32)
+}
+
+/// Whether every call of this stack ends by itself.
+#[wasm_bindgen]
+pub fn has_a_limit(stack: u32) -> bool {
+    with_host(|host| host.engine.has_a_limit(stack_id(stack)))
+}
+
+/// What the stack's policies have learned.
+#[wasm_bindgen]
+pub fn snapshot(stack: u32, now: f64) -> Vec<u8> {
+    with_host(|host| {
+        let now = host.time.read(now);
+        host.engine.snapshot(stack_id(stack), now)
+    })
+}
+
+/// Takes over what another engine learned; its key `old_ids[i]` is `new_ids[i]` here. 0, or 1 for damaged bytes.
+#[wasm_bindgen]
+pub fn restore(stack: u32, bytes: &[u8], old_ids: &[u16], new_ids: &[u16], now: f64) -> u32 {
+    with_host(|host| {
+        let now = host.time.read(now);
+        let names = renaming(old_ids, new_ids);
+        u32::from(host.engine.restore(stack_id(stack), bytes, &names, now).is_err())
+    })
+}
+
+fn renaming(old_ids: &[u16], new_ids: &[u16]) -> Vec<Key> {
+    let length = old_ids.iter().max().map_or(1, |last| usize::from(*last) + 1);
+    let mut names = vec![Key::NEW; length];
+    names[0] = Key::WHOLE;
+    for (old, new) in old_ids.iter().zip(new_ids) {
+        names[usize::from(*old)] = Key::from_number(*new);
+    }
+    names
+}
+
+/// What a Retry-After header asks for, in milliseconds; −1 when it says nothing. `date` is the response's Date header,
+/// empty when it has none.
+#[wasm_bindgen]
+pub fn retry_after(field: &str, wall_now_ms: f64, date: &str) -> f64 {
+    let date = (!date.is_empty()).then_some(date.as_bytes());
+    let asked = forbear::http::retry_after(field.as_bytes(), wall_now_ms as u64, date);
+    asked.map_or(NONE, |span| span.as_nanos() as f64 / NANOS_PER_MILLI)
+}
+
+pub fn stack_id(number: u32) -> StackId {
+    StackId::from_number(number as u16)
+}
