@@ -27,7 +27,6 @@ async function buildAll() {
   await ensureRustTarget();
   const { wasmBindgen } = await ensureWasmBindgen();
   await buildWasm(wasmBindgen);
-  await generateSources();
   await buildTypeScript();
   say(`dist/ is up to date (${seconds(started)})`);
 }
@@ -40,7 +39,7 @@ async function buildWasm(wasmBindgen) {
   // cargo knows best whether there is anything to do. The release profile must not strip: wasm-bindgen reads
   // custom sections that `strip = true` removes. wasm-opt strips at the end.
   say("Compiling the engine to wasm (half a minute the first time)");
-  await run("cargo", ["build", "--release", "--package", "forbear-js", "--target", "wasm32-unknown-unknown"]);
+  await run("cargo", ["build", "--release", "--package", "forbear-js", "--lib", "--target", "wasm32-unknown-unknown"]);
   const compiled = join(process.env.CARGO_TARGET_DIR ?? inRoot("target"), "wasm32-unknown-unknown", "release", "forbear_js.wasm");
   const glue = inRoot("target", "glue");
   const dist = inRoot("dist", "wasm");
@@ -70,9 +69,6 @@ async function buildWasm(wasmBindgen) {
 }
 
 // ——— TypeScript ———
-
-/** Sources written from Rust, so that names and numbers are stated once. None yet: js/src/generated/options.ts will be. */
-async function generateSources() {}
 
 /**
  * How js/src sees the wasm: dist/ is laid over js/src (`rootDirs` in tsconfig.json), so "./wasm/forbear.js" written

@@ -88,6 +88,13 @@ export function capture(command, args, { cwd = root } = {}) {
   return result.status === 0 ? result.stdout.trim() : undefined;
 }
 
+/** What a program prints, to the byte. Its error output is shown; a bad end is a Stop. */
+export function captureOutput(command, args) {
+  const { status, stdout, error } = spawnSync(command, args, { cwd: root, env: machineEnv, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+  if (status !== 0) throw new Stop(`\`${[command, ...args].join(" ")}\` failed${error ? `: ${error.message}` : ""}`);
+  return stdout;
+}
+
 /** `{ json: "out.json" }` from `--json out.json`; a flag without a value is `true`. What is left over is in `rest`. */
 export function options(args = process.argv.slice(2)) {
   const found = { rest: [] };

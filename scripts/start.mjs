@@ -25,17 +25,24 @@ main(async () => {
   const port = await choosePort();
   await build();
   endWithUs();
+  try {
+    await serve(port, started);
+  } finally {
+    endChildren("SIGTERM");
+  }
+});
 
+async function serve(port, started) {
   const upstream = existsSync(UPSTREAM) ? await startUpstream() : undefined;
   say("Starting the Worker (5 s)");
-  const wrangler = startProcess("wrangler", [WRANGLER, "dev", "--ip", HOST, "--port", String(port), "--inspector-port", "0",
+  const wrangler = startProcess("wrangler", [WRANGLER, "dev", "--ip", HOST, "--port", String(port), "--inspector-port", "0", "--log-level", "warn",
     ...(upstream ? ["--var", `UPSTREAM:${upstream}`] : [])]);
 
   const url = `http://${HOST}:${port}/`;
-  await ready(url, wrangler);
+  await Promise.race([ready(url), wrangler.ended]);
   console.log(`\n  forbear's demo is running (${seconds(started)}): open ${url}\n  Ctrl-C ends it.\n`);
   await wrangler.ended;
-});
+}
 
 async function choosePort() {
   const asked = options().port ?? process.env.PORT;
@@ -88,7 +95,6 @@ function startProcess(name, args, { env = {}, stdout = "inherit" } = {}) {
     child.on("close", (code, signal) => {
       children.delete(child);
       if (ending) return resolve();
-      endChildren("SIGTERM");
       reject(new Stop(`${name} ended by itself (${signal ?? `exit code ${code}`}); its own words are above`));
     });
   });
@@ -96,26 +102,18 @@ function startProcess(name, args, { env = {}, stdout = "inherit" } = {}) {
   return child;
 }
 
-/** Resolves when the Worker answers at all. */
-async function ready(url, wrangler) {
-  let waiting = true;
-  const answers = (async () => {
-    const until = Date.now() + READY_WITHIN_MS;
-    while (waiting && Date.now() < until) {
-      try {
-        await (await fetch(url)).arrayBuffer();
-        return;
-      } catch {
-        await sleep(100);
-      }
+/** Resolves when the Worker answers at all. A Worker that does not compile never does: wrangler then waits for an edit. */
+async function ready(url) {
+  const patience = AbortSignal.timeout(READY_WITHIN_MS);
+  while (!patience.aborted) {
+    try {
+      await (await fetch(url, { signal: patience })).arrayBuffer();
+      return;
+    } catch {
+      await sleep(100);
     }
-    if (waiting) throw new Stop(`the Worker did not answer within ${READY_WITHIN_MS / 1000} s`, "look at wrangler's words above");
-  })();
-  try {
-    await Promise.race([answers, wrangler.ended]);
-  } finally {
-    waiting = false;
   }
+  throw new Stop(`the Worker did not answer within ${READY_WITHIN_MS / 1000} s`, "see what wrangler says above");
 }
 
 function endWithUs() {
