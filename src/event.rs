@@ -215,6 +215,8 @@ words! {
         ProbesSucceeded = "probes-succeeded",
         /// An operator.
         Forced = "forced",
+        /// An operator, who wants it to count but never to refuse.
+        Disabled = "disabled",
     }
 }
 
