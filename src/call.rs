@@ -67,6 +67,8 @@ pub(crate) struct Call {
     pub retry_after: Option<Duration>,
     /// Failed attempts whose results the host still has.
     pub in_hand: AttemptSet,
+    /// Attempts that the next decision tells the host to give up.
+    pub drop: AttemptSet,
     pub attempts: [Attempt; MAX_PARALLEL],
     /// What the next attempt was paid with.
     pub receipt: Option<Receipt>,

@@ -12,7 +12,7 @@ use crate::config::ConfigError;
 use crate::decision::{AttemptNumber, Decision};
 use crate::event::{Event, EventLog, What};
 use crate::id::{CallId, ObjectId, StackId};
-use crate::key::{Interned, Key, Keys};
+use crate::key::{Key, Keys};
 use crate::metrics::Metrics;
 use crate::outcome::Outcome;
 use crate::policy::budget::Budget;
@@ -22,14 +22,18 @@ use crate::time::{Clock, HostTime, Instant};
 
 use calls::Calls;
 use desk::{Desk, Verb};
+use ledger::Ledger;
 use stack::Stack;
+use turn::{Ruling, Turn, give_number};
 
 mod calls;
 mod desk;
-mod leases;
+mod endings;
+mod ledger;
 mod stack;
 mod state;
 mod step;
+mod turn;
 
 /// All shared state of all policies.
 ///
@@ -41,6 +45,7 @@ pub struct Engine {
     stacks: Vec<Stack>,
     keys: Keys,
     desk: Desk,
+    ledger: Ledger,
 }
 
 /// How large an engine may grow, and where it begins.
@@ -76,6 +81,7 @@ impl Engine {
             stacks: Vec::new(),
             keys: Keys::new(),
             desk: Desk::default(),
+            ledger: Ledger::default(),
         }
     }
 
@@ -89,6 +95,7 @@ impl Engine {
         }
         let stack = Stack::new(config, &mut self.desk)?;
         self.stacks.push(stack);
+        self.ledger.open_stack();
         Ok(StackId::from_number((self.stacks.len() - 1) as u16))
     }
 
@@ -129,22 +136,19 @@ impl Engine {
     /// May this call begin?
     pub fn admit(&mut self, stack: StackId, key: Key, facts: Facts, now: HostTime, random: u64) -> Decision {
         let mut verb = self.open(now, random);
-        let Some(stack_ref) = self.stacks.get(usize::from(stack.number())) else { return Decision::UNGUARDED };
-        let deadline = stack_ref.deadline(facts.timeout, verb.now);
+        let Some(found) = self.stacks.get(usize::from(stack.number())) else { return Decision::UNGUARDED };
+        let deadline = found.deadline(facts.timeout, verb.now);
         let key = if self.keys.knows(key) { key } else { Key::NEW };
-        let index = match self.calls.begin(stack, key, facts, now, deadline) {
-            Some(index) => index,
-            None => {
-                self.end_leases(NOBODY, &mut verb);
-                self.end_outlived();
-                match self.calls.begin(stack, key, facts, now, deadline) {
-                    Some(index) => index,
-                    None => return self.turn_away(stack, key, &verb),
-                }
-            }
+        if self.calls.is_full() {
+            self.make_room(&mut verb);
+        }
+        let Some(index) = self.calls.begin(stack, key, facts, now, deadline) else {
+            return self.turn_away(stack, key, &verb);
         };
-        self.start_round(index, &mut verb);
-        self.step(index, &mut verb)
+        self.take_turn(index, &mut verb, |turn| {
+            turn.start_round(turn.now());
+            turn.step()
+        })
     }
 
     /// An attempt has ended.
@@ -158,22 +162,32 @@ impl Engine {
     ) -> Decision {
         let mut verb = self.open(now, random);
         let Some(index) = self.calls.find(call) else { return self.unknown(attempt, &verb) };
-        self.attempt_ended(index, attempt, outcome, &mut verb);
-        self.step_if_live(index, &mut verb)
+        self.take_turn(index, &mut verb, |turn| match turn.call.want {
+            Want::Outlived => turn.late_evidence(attempt, &outcome),
+            Want::Held => turn.heartbeat(),
+            _ => {
+                turn.attempt_ended(attempt, outcome);
+                turn.step()
+            }
+        })
     }
 
     /// The instant asked for has come, or a hint did.
     pub fn wake(&mut self, call: CallId, now: HostTime, random: u64) -> Decision {
         let mut verb = self.open(now, random);
         let Some(index) = self.calls.find(call) else { return Decision::UNGUARDED };
-        self.step_if_live(index, &mut verb)
+        match self.calls.get(index).map(|call| call.want) {
+            Some(Want::Outlived) | None => Decision::UNGUARDED,
+            Some(Want::Held) => self.take_turn(index, &mut verb, |turn| turn.heartbeat()),
+            Some(_) => self.take_turn(index, &mut verb, |turn| turn.step()),
+        }
     }
 
     /// The caller left, or the body of a held call has ended.
     pub fn cancel(&mut self, call: CallId, now: HostTime) -> Decision {
         let mut verb = self.open(now, 0);
         let Some(index) = self.calls.find(call) else { return Decision::UNGUARDED };
-        self.caller_left(index, &mut verb)
+        self.take_turn(index, &mut verb, |turn| turn.caller_left())
     }
 
     fn open(&mut self, host: HostTime, random: u64) -> Verb {
@@ -181,12 +195,35 @@ impl Engine {
         Verb { now: self.clock.read(host), host, rng: Rng::new(random) }
     }
 
-    fn step_if_live(&mut self, index: usize, verb: &mut Verb) -> Decision {
-        match self.calls.get(index).map(|call| call.want) {
-            Some(Want::Outlived) | None => Decision::UNGUARDED,
-            Some(Want::Held) => self.heartbeat(index, verb),
-            Some(_) => self.step(index, verb),
+    /// Lets a call have its turn, and carries out what it comes to.
+    fn take_turn(&mut self, index: usize, verb: &mut Verb, act: impl FnOnce(&mut Turn<'_>) -> Ruling) -> Decision {
+        let Some(mut turn) = self.turn(index, verb) else { return Decision::UNGUARDED };
+        let mut ruling = act(&mut turn);
+        if let Ruling::Blocked = ruling {
+            self.end_leases(index, verb);
+            let Some(mut turn) = self.turn(index, verb) else { return Decision::UNGUARDED };
+            turn.leases_may_have_ended = false;
+            ruling = turn.go_on();
         }
+        match ruling {
+            Ruling::Goes { decision, until } => {
+                self.calls.lease(index, until);
+                decision
+            }
+            Ruling::Over(decision) => {
+                self.calls.end(index);
+                decision
+            }
+            Ruling::Blocked => Decision::UNGUARDED,
+        }
+    }
+
+    fn turn<'a>(&'a mut self, index: usize, verb: &'a mut Verb) -> Option<Turn<'a>> {
+        let leases_may_have_ended = self.calls.may_have_ended(verb.now);
+        let Self { calls, stacks, keys, desk, ledger, .. } = self;
+        let call = calls.get_mut(index)?;
+        let stack = stacks.get(usize::from(call.stack.number()))?;
+        Some(Turn { call, stack, desk, keys, ledger, verb, leases_may_have_ended })
     }
 
     #[cold]
@@ -206,12 +243,43 @@ impl Engine {
     }
 }
 
+/// Leases.
+impl Engine {
+    /// Takes back what calls hold whose lease has ended; `own` is spared, since it is being heard of right now.
+    #[cold]
+    fn end_leases(&mut self, own: usize, verb: &mut Verb) {
+        for index in 0..self.calls.slots() {
+            if index != own && self.calls.has_ended(index, verb.now) {
+                match self.turn(index, verb).and_then(|mut turn| turn.end_lease()) {
+                    Some(until) => self.calls.lease(index, until),
+                    None => self.calls.end(index),
+                }
+            }
+        }
+        self.calls.raise_bound();
+    }
+
+    /// There is no room for a new call: calls whose lease has ended make some, and so do those that only might bring
+    /// late evidence.
+    #[cold]
+    fn make_room(&mut self, verb: &mut Verb) {
+        if self.calls.may_have_ended(verb.now) {
+            self.end_leases(NOBODY, verb);
+        }
+        for index in 0..self.calls.slots() {
+            if self.calls.get(index).is_some_and(|call| call.want == Want::Outlived) {
+                self.calls.end(index);
+            }
+        }
+    }
+}
+
 /// Keys.
 impl Engine {
     /// A number for a name that state is to be restored for; `None` where every key is busy.
     pub fn intern(&mut self) -> Option<Key> {
         let now = self.clock.now().unwrap_or(Instant::ORIGIN);
-        match self.give_number(now) {
+        match give_number(&mut self.keys, &mut self.desk, &mut self.ledger, now) {
             Key::OVERFLOW => None,
             key => Some(key),
         }
@@ -228,25 +296,6 @@ impl Engine {
     pub fn key_of(&self, call: CallId) -> Option<Key> {
         let call = self.calls.get(self.calls.find(call)?)?;
         call.tenancy.map(|_| call.key)
-    }
-
-    fn give_number(&mut self, now: Instant) -> Key {
-        let desk = &self.desk;
-        match self.keys.intern(|key| desk.is_busy(key, now)) {
-            Interned::Fresh(key) => key,
-            Interned::Reused(key) => {
-                self.desk.forget(key, now);
-                for stack in &mut self.stacks {
-                    stack.forget(key);
-                }
-                key
-            }
-            Interned::Overflow => {
-                let what = What::KeysFull { keys: self.keys.count() as u32 };
-                self.desk.log.push(|| Event { at: now, stack: None, key: Key::OVERFLOW, policy: None, what });
-                Key::OVERFLOW
-            }
-        }
     }
 }
 
@@ -265,7 +314,7 @@ impl Engine {
     /// The counts of one stack and key, if there are any.
     #[must_use]
     pub fn metrics(&self, stack: StackId, key: Key) -> Option<&Metrics> {
-        self.stacks.get(usize::from(stack.number()))?.metrics(key)
+        self.ledger.metrics(stack, key)
     }
 
     /// How many calls are in flight, held and waiting ones among them.

@@ -45,8 +45,9 @@ impl Ratio {
     /// This share of a span, rounded down; saturates.
     #[must_use]
     pub fn of(self, span: Duration) -> Duration {
-        let nanos = u128::from(span.as_nanos()) * u128::from(self.0) / u128::from(MILLION);
-        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        let (whole, rest) = (span.as_nanos() / MILLION, span.as_nanos() % MILLION);
+        let share = u64::from(self.0);
+        Duration::from_nanos(whole.saturating_mul(share).saturating_add(rest * share / MILLION))
     }
 }
 

@@ -31,7 +31,7 @@ impl Calls {
         Self { calls: Vec::new(), leases: Vec::new(), bound: Instant::NEVER, vacant: Vec::new(), generation, limit }
     }
 
-    /// A slot for a new call, if there is room.
+    /// A slot for a new call, if there is room. What belongs to its first round is set when that begins.
     pub fn begin(
         &mut self,
         stack: StackId,
@@ -50,18 +50,12 @@ impl Calls {
         call.facts = facts;
         call.started = started;
         call.deadline = deadline;
-        call.want = Want::Primary(Instant::PAST);
         call.sent = 0;
         call.rounds = 1;
         call.backoff = Duration::ZERO;
-        call.primary = 0;
-        call.ended = None;
         call.winner = None;
-        call.retry_after = None;
-        call.in_hand = AttemptSet::EMPTY;
+        call.drop = AttemptSet::EMPTY;
         call.receipt = None;
-        call.hedge_at = Instant::NEVER;
-        call.turns = 0;
         call.tenancy = None;
         Some(index)
     }
@@ -139,6 +133,11 @@ impl Calls {
         self.bound = self.leases.iter().copied().min().unwrap_or(Instant::NEVER);
     }
 
+    /// Whether there is no slot left for a new call.
+    pub fn is_full(&self) -> bool {
+        self.vacant.is_empty() && self.calls.len() >= self.limit
+    }
+
     /// How many calls there are room for.
     pub fn limit(&self) -> usize {
         self.limit
@@ -168,6 +167,7 @@ impl Call {
             winner: None,
             retry_after: None,
             in_hand: AttemptSet::EMPTY,
+            drop: AttemptSet::EMPTY,
             attempts: [Attempt::VACANT; crate::call::MAX_PARALLEL],
             receipt: None,
             waiting: Waiting::NOWHERE,

@@ -10,11 +10,11 @@ use crate::engine::stack::{GateList, Stack, too_many};
 use crate::event::{Event, EventLog, What};
 use crate::id::{ObjectId, StackId};
 use crate::key::Key;
-use crate::outcome::{Outcome, Verdict};
+use crate::outcome::Outcome;
 use crate::policy::budget::{Budget, Receipt};
 use crate::policy::{Answer, Asker, Cx, Ended, Gate, Kind, Note, Woken};
 use crate::random::Rng;
-use crate::time::{HostTime, Instant};
+use crate::time::{Duration, HostTime, Instant};
 
 /// What one verb brought: its instant, and the randomness it lends.
 pub(crate) struct Verb {
@@ -153,7 +153,7 @@ impl Desk {
 /// An attempt at the gates.
 impl Desk {
     /// Asks all gates. The outermost that refuses has the word; while one says wait, the earliest instant counts.
-    pub fn ask(&self, gates: GateList, call: &Call, now: Instant) -> Asked {
+    pub fn ask(&self, gates: &GateList, call: &Call, now: Instant) -> Asked {
         let mut asked = Asked::Pass;
         for (slot, place) in gates.iter().enumerate() {
             let Some((kind, gate)) = self.gate(place) else { continue };
@@ -174,7 +174,7 @@ impl Desk {
     }
 
     /// Every gate said pass: takes from all of them what the attempt needs.
-    pub fn take(&mut self, gates: GateList, call: &mut Call, attempt: usize, verb: &mut Verb) {
+    pub fn take(&mut self, gates: &GateList, call: &mut Call, attempt: usize, verb: &mut Verb) {
         for (slot, place) in gates.iter().enumerate() {
             let asker = asker(call, slot, verb.now);
             let Some((gate, mut cx)) = self.lend(place, Some(call.stack), verb) else { continue };
@@ -188,7 +188,7 @@ impl Desk {
 
     /// Some gate said wait: the attempt takes a place in the lines of those that did, and lets others pass in the
     /// lines where it could go now.
-    pub fn stand(&mut self, gates: GateList, call: &mut Call, verb: &mut Verb) {
+    pub fn stand(&mut self, gates: &GateList, call: &mut Call, verb: &mut Verb) {
         for (slot, place) in gates.iter().enumerate() {
             let asker = asker(call, slot, verb.now);
             let Some((gate, mut cx)) = self.lend(place, Some(call.stack), verb) else { continue };
@@ -207,7 +207,7 @@ impl Desk {
     }
 
     /// The attempt waits no longer: its places in all lines are free.
-    pub fn leave(&mut self, gates: GateList, call: &mut Call, verb: &mut Verb) {
+    pub fn leave(&mut self, gates: &GateList, call: &mut Call, verb: &mut Verb) {
         if !call.waiting.is_on() {
             return;
         }
@@ -221,18 +221,18 @@ impl Desk {
     }
 
     /// Tells the gates how the attempt ended.
-    pub fn settle(&mut self, gates: GateList, call: &mut Call, attempt: usize, ended: Ended, verb: &mut Verb) {
+    pub fn settle(&mut self, gates: &GateList, call: &mut Call, attempt: usize, ended: Ended, verb: &mut Verb) {
         self.each_note(gates, call, attempt, verb, |gate, key, note, cx| gate.settle(key, note, &ended, cx));
     }
 
     /// The attempt gives everything back.
-    pub fn release(&mut self, gates: GateList, call: &mut Call, attempt: usize, verb: &mut Verb) {
+    pub fn release(&mut self, gates: &GateList, call: &mut Call, attempt: usize, verb: &mut Verb) {
         self.each_note(gates, call, attempt, verb, |gate, key, note, cx| gate.release(key, note, cx));
     }
 
     fn each_note(
         &mut self,
-        gates: GateList,
+        gates: &GateList,
         call: &mut Call,
         attempt: usize,
         verb: &mut Verb,
@@ -248,7 +248,7 @@ impl Desk {
     }
 
     /// Whether capacity stays taken until the body ends.
-    pub fn holds_until_body(&self, gates: GateList) -> bool {
+    pub fn holds_until_body(&self, gates: &GateList) -> bool {
         gates.iter().any(|place| self.gate(place).is_some_and(|(_, gate)| gate.holds_until_body()))
     }
 }
@@ -286,12 +286,8 @@ impl Desk {
 }
 
 /// Latency as a policy may know it: the host's own measure, or the call's own two readings.
-pub(crate) fn ended(outcome: &Outcome, sent_at: HostTime, host: HostTime) -> Ended {
-    Ended { verdict: outcome.verdict, latency: outcome.latency.unwrap_or(host.since(sent_at)) }
-}
-
-pub(crate) fn given_up(verdict: Verdict, sent_at: HostTime, host: HostTime) -> Ended {
-    ended(&Outcome::new(verdict), sent_at, host)
+pub(crate) fn latency(outcome: &Outcome, sent_at: HostTime, host: HostTime) -> Duration {
+    outcome.latency.unwrap_or(host.since(sent_at))
 }
 
 fn asker(call: &Call, slot: usize, now: Instant) -> Asker {

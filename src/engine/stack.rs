@@ -6,8 +6,6 @@ use alloc::vec::Vec;
 use crate::config::{Config, ConfigError, ConfigReason};
 use crate::decision::MAX_ATTEMPTS;
 use crate::engine::desk::Desk;
-use crate::key::{Key, Keyed};
-use crate::metrics::Metrics;
 use crate::policy::budget::{self, RetryBudget};
 use crate::policy::retry::{self, Retry};
 use crate::policy::{BuiltGate, Gate, Kind, MAX_GATES, Part, StackConfig, attempt_timeout, deadline, hedge};
@@ -22,7 +20,6 @@ pub(crate) struct Stack {
     pub hedge: Option<hedge::Config>,
     pub budget: Option<usize>,
     pub gates: GateList,
-    metrics: Keyed<Metrics>,
 }
 
 /// A stack's gates, outermost first, as places in the arena.
@@ -54,7 +51,6 @@ impl Stack {
             deadline: config.deadline,
             attempt_timeout: config.attempt_timeout,
             hedge: config.hedge,
-            metrics: Keyed::default(),
         })
     }
 
@@ -69,20 +65,6 @@ impl Stack {
     /// Whether every attempt ends by itself, so that nothing depends on leases alone.
     pub fn has_a_limit(&self) -> bool {
         self.deadline.is_some() || self.attempt_timeout.is_some()
-    }
-
-    pub fn metrics(&self, key: Key) -> Option<&Metrics> {
-        self.metrics.get(key)
-    }
-
-    /// The key's counts; a newcomer's refusals count with the overflow key's, since refusing makes no key.
-    pub fn count(&mut self, key: Key) -> &mut Metrics {
-        let key = if key == Key::NEW { Key::OVERFLOW } else { key };
-        self.metrics.entry(key, Metrics::default)
-    }
-
-    pub fn forget(&mut self, key: Key) {
-        self.metrics.forget(key);
     }
 }
 

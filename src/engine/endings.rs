@@ -1,0 +1,191 @@
+//! How attempts and calls end: by a result, by a refusal, because the caller left, or because nobody was heard of.
+
+use crate::call::{Attempt, Want};
+use crate::decision::{AttemptNumber, AttemptSet, Decision, Rejection, Step, StopReason};
+use crate::engine::desk::latency;
+use crate::engine::turn::{Ruling, Turn};
+use crate::event::What;
+use crate::outcome::{Outcome, Verdict};
+use crate::policy::Ended;
+use crate::time::{Duration, Instant};
+
+/// Attempts.
+impl Turn<'_> {
+    /// The host reports an attempt's end. One that is not in flight changes nothing.
+    pub fn attempt_ended(&mut self, number: AttemptNumber, outcome: Outcome) {
+        let slot = self.call.attempts.iter().position(|attempt| attempt.is_running() && attempt.number == number);
+        match (slot, self.call.want) {
+            (Some(slot), Want::Nothing | Want::Primary(_) | Want::Hedge) => {
+                self.end_attempt(slot, outcome);
+                if self.call.winner != Some(number) {
+                    self.call.in_hand.insert(number);
+                }
+            }
+            _ => self.tell(None, || What::Stale { attempt: number }),
+        }
+    }
+
+    /// Evidence goes to the gates; what the attempt held goes back, but for a winner whose body may still hold it.
+    pub fn end_attempt(&mut self, slot: usize, outcome: Outcome) {
+        let number = self.tell_evidence(slot, &outcome);
+        if outcome.verdict.is_answer() {
+            if self.call.winner.is_none() {
+                self.call.winner = Some(number);
+                self.call.ended = Some(outcome);
+            }
+            return;
+        }
+        self.release(slot);
+        self.call.retry_after = self.call.retry_after.max(outcome.retry_after);
+        if number == self.call.primary {
+            self.call.ended = Some(outcome);
+        }
+    }
+
+    fn tell_evidence(&mut self, slot: usize, outcome: &Outcome) -> AttemptNumber {
+        let Some(Attempt { number, sent_at, .. }) = self.call.attempts.get(slot).copied() else { return 0 };
+        let latency = latency(outcome, sent_at, self.verb.host);
+        let ended = Ended { verdict: outcome.verdict, latency };
+        self.desk.settle(&self.stack.gates, self.call, slot, ended, self.verb);
+        let verdict = outcome.verdict.into();
+        self.count().settle(verdict, latency);
+        self.tell(None, || What::Settled { attempt: number, verdict, latency });
+        number
+    }
+
+    fn release(&mut self, slot: usize) {
+        self.desk.release(&self.stack.gates, self.call, slot, self.verb);
+        self.vacate(slot);
+    }
+
+    /// Gives up what runs, but for the winner, whose result is the caller's: it gives its slot back, or keeps it until
+    /// the body ends.
+    fn give_up_running(&mut self, winner: Option<AttemptNumber>) {
+        for slot in self.running() {
+            let number = self.call.attempts.get(slot).map(|attempt| attempt.number);
+            if number == winner {
+                if self.desk.holds_until_body(&self.stack.gates) {
+                    continue;
+                }
+            } else {
+                self.call.drop.insert(number.unwrap_or(0));
+                self.tell_evidence(slot, &Outcome::new(Verdict::Cancelled));
+            }
+            self.release(slot);
+        }
+    }
+}
+
+/// Calls.
+impl Turn<'_> {
+    /// The call ends with this attempt's result; all other attempts are given up.
+    pub fn done(&mut self, attempt: AttemptNumber, reason: StopReason) -> Ruling {
+        self.call.in_hand.remove(attempt);
+        self.call.drop.extend(self.call.in_hand);
+        self.leave_lines();
+        self.give_up_running(Some(attempt));
+        self.tell_done(reason);
+        let drop = core::mem::take(&mut self.call.drop);
+        if self.call.running() > 0 {
+            self.call.want = Want::Held;
+            return self.goes(Step::Done { attempt, reason, held: true }, drop, self.now() + HEARTBEAT);
+        }
+        self.over(Step::Done { attempt, reason, held: false }, drop)
+    }
+
+    /// The call ends without a result.
+    pub fn rejected(&mut self, rejection: Rejection, retry_at: Option<Instant>) -> Ruling {
+        self.leave_lines();
+        self.give_up_running(None);
+        self.desk.refund(self.stack, self.call);
+        if self.call.sent == 0 {
+            self.count().call();
+        }
+        self.count().refuse(rejection.reason);
+        let (reason, now) = (rejection.reason, self.now());
+        self.tell(Some(rejection.policy), || What::Rejected { reason, retry_after: retry_at.map(|at| at.since(now)) });
+        let drop = core::mem::take(&mut self.call.drop);
+        self.unpin_key();
+        let at = retry_at.and_then(|at| self.on_host_clock(at));
+        Ruling::Over(Decision { call: None, step: Step::Reject(rejection), drop, at })
+    }
+
+    /// The caller left: permits return, and nothing counts as evidence. Or the body of a held call has ended.
+    pub fn caller_left(&mut self) -> Ruling {
+        match self.call.want {
+            Want::Outlived => return Ruling::Over(Decision::UNGUARDED),
+            Want::Held => self.take_back(),
+            _ => {
+                self.leave_lines();
+                self.call.drop.extend(self.call.in_hand);
+                self.give_up_running(None);
+                self.desk.refund(self.stack, self.call);
+                self.tell_done(StopReason::Cancelled);
+            }
+        }
+        let drop = core::mem::take(&mut self.call.drop);
+        self.over(Step::Done { attempt: 0, reason: StopReason::Cancelled, held: false }, drop)
+    }
+
+    /// A held call is heard of; that is all there is to it.
+    pub fn heartbeat(&self) -> Ruling {
+        self.goes(Step::Wait, AttemptSet::EMPTY, self.now() + HEARTBEAT)
+    }
+
+    fn over(&mut self, step: Step, drop: AttemptSet) -> Ruling {
+        self.unpin_key();
+        Ruling::Over(Decision { call: Some(self.call.id), step, drop, at: None })
+    }
+
+    fn tell_done(&mut self, reason: StopReason) {
+        let (attempts, elapsed) = (self.call.sent, self.verb.host.since(self.call.started));
+        self.tell(None, || What::Done { reason, attempts, elapsed });
+    }
+
+    fn take_back(&mut self) {
+        for slot in self.running() {
+            self.desk.release(&self.stack.gates, self.call, slot, self.verb);
+        }
+    }
+}
+
+/// Leases.
+impl Turn<'_> {
+    /// The first time, a call loses what it holds but may still bring evidence; the second time it is forgotten. Says
+    /// until when it lives, if it does.
+    pub fn end_lease(&mut self) -> Option<Instant> {
+        if self.call.want == Want::Outlived {
+            return None;
+        }
+        let attempts = self.call.running();
+        self.tell(None, || What::LeaseEnded { attempts });
+        self.leave_lines();
+        self.desk.refund(self.stack, self.call);
+        self.take_back();
+        self.unpin_key();
+        let has_evidence = attempts > 0 && self.call.want != Want::Held;
+        self.call.want = Want::Outlived;
+        has_evidence.then(|| self.now() + OUTLIVED)
+    }
+
+    /// An attempt of a call that outlived its lease has ended after all: its evidence counts, unless its key's number
+    /// stands for another name by now.
+    pub fn late_evidence(&mut self, number: AttemptNumber, outcome: &Outcome) -> Ruling {
+        let slot = self.call.attempts.iter().position(|attempt| attempt.is_running() && attempt.number == number);
+        if let Some(slot) = slot {
+            if self.call.tenancy == Some(self.keys.tenancy(self.call.key)) {
+                self.tell_evidence(slot, outcome);
+            }
+            self.vacate(slot);
+        }
+        if self.call.running() == 0 {
+            return Ruling::Over(Decision::UNGUARDED);
+        }
+        Ruling::Goes { decision: Decision::UNGUARDED, until: self.now() + OUTLIVED }
+    }
+}
+
+/// How long late evidence of a call that outlived its lease is still welcome. Ours.
+const OUTLIVED: Duration = Duration::from_secs(600);
+/// How often a held call is to be heard of. Ours: it still holds its slot when a beat or two are lost.
+const HEARTBEAT: Duration = Duration::from_secs(10);
