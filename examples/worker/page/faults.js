@@ -1,0 +1,49 @@
+// The ways the upstream can behave: what each is called, what it means, and what of it can be turned.
+
+import { ms, oneIn } from "./words.js";
+
+const share = { field: "rate", label: "Share of calls struck", min: 0.05, max: 1, step: 0.05, say: (v) => `${Math.round(v * 100)} %` };
+const delay = (label, max, step) => ({ field: "delayMs", label, min: step, max, step, say: ms });
+const patience = { field: "retryAfter", label: "Retry-After", min: 0, max: 30, step: 1, say: (v) => `${v} s` };
+
+export const FAULTS = {
+  healthy: {
+    label: "Healthy",
+    dials: [],
+    hint: (f) => `Answers every call, typically in ${ms(f.delayMs)}, now and then a little later.`,
+  },
+  slow: {
+    label: "Slow",
+    dials: [delay("Time to answer", 5_000, 100), share],
+    hint: (f) => `Answers ${calls(f)}, but takes about ${ms(f.delayMs)}. forbear lets an attempt last 1 s, and takes 800 ms for slow.`,
+  },
+  unavailable: {
+    label: "Unavailable",
+    dials: [patience, share],
+    hint: (f) => `Answers ${calls(f)} with 503 at once and asks to be left alone for ${f.retryAfter} s (Retry-After). A retry may not come sooner.`,
+  },
+  errors: {
+    label: "Errors",
+    dials: [share],
+    hint: (f) => `Answers ${calls(f)} with 500. Retries mend what the budget allows: one retry for every ten calls.`,
+  },
+  resets: {
+    label: "Resets",
+    dials: [share],
+    hint: (f) => `Takes ${calls(f)} in, then resets the connection: the caller cannot know whether the work was done.`,
+  },
+  dead: {
+    label: "Dead",
+    dials: [delay("Held before it fails", 5_000, 100), share],
+    hint: (f) => `Holds ${calls(f)} for ${ms(f.delayMs)}, then breaks the connection.${f.rate === 1 ? " Nothing succeeds." : ""}`,
+  },
+  stalled: {
+    label: "Stalled",
+    dials: [share],
+    hint: (f) => `Takes ${calls(f)} in and never answers. Whoever sets no timeout waits until something in between gives up, here after ${ms(f.delayMs)}.`,
+  },
+};
+
+function calls(fault) {
+  return fault.rate === 1 ? "every call" : `${oneIn(fault.rate)} calls`;
+}

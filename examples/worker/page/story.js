@@ -1,0 +1,84 @@
+// One sentence or two that say what is going on, from what was measured. **Stars** set a number off.
+
+import { count, ms, percent } from "./words.js";
+
+/**
+ * `now` = { link, paused, fault, breaker, plain, guarded, inFlight, faultAge, reopened, skipped } with the lanes' last
+ * seconds. Answers [key, text]: the key changes when the story does, the text also when its numbers do.
+ */
+export function story(now) {
+  const { link, paused, fault, breaker, plain, guarded } = now;
+  if (link === "lost") return ["lost", "The Worker does not answer. Is the demo still running? Trying again every second."];
+  if (link === "opening") return ["opening", "Opening the line to the Worker…"];
+  if (fault === null) return ["no-upstream", "The faulty upstream does not run, so both lanes meet a closed door. Start it with: node examples/worker/upstream.mjs"];
+  if (paused) return ["paused", "Traffic is paused. Calls made by hand still show up below."];
+  if (guarded.calls === 0) return ["starting", "The first calls are on their way."];
+  if (breaker.state === "open") return fault.mode === "healthy" ? healing(now) : open(now);
+  if (breaker.state === "half-open") return ["half-open", "forbear has sent **one probe** to see whether the upstream is back; everyone else is still answered at once."];
+  return closed(now);
+}
+
+function open(now) {
+  const { fault, plain, guarded, inFlight } = now;
+  const quick = guarded.refused > 0 ? ` and answers in **${ms(guarded.refusedWait)}**` : "";
+  const spared = guarded.load < 0.5 ? `, sparing the upstream **${percent(1 - guarded.load)}** of the calls` : "";
+  const opened = `forbear has opened the circuit${quick}${spared}.`;
+  if (fault.mode === "stalled" || plain.calls === 0) {
+    return ["open-hanging", `The upstream says nothing; **${count(inFlight.plain, "plain call")}** ${inFlight.plain === 1 ? "hangs" : "hang"} with no end in sight. ${opened}`];
+  }
+  const failure = `the plain lane waits **${ms(plain.failedWait ?? plain.p50)}** for every failure`;
+  switch (fault.mode) {
+    case "dead":
+      return ["open-dead", `The upstream is dead; ${failure}, ${opened}`];
+    case "slow":
+      return ["open-slow", `The upstream is slow; a plain call takes **${ms(plain.p50)}**, and waiting would only pile calls up. ${opened}`];
+    case "unavailable":
+      return ["open-unavailable", `The upstream asks to be left alone and the plain lane keeps knocking; ${opened}`];
+    default:
+      return ["open-" + fault.mode, `**${percent(1 - plain.success)}** of plain calls fail, too many to go on sending. ${opened}`];
+  }
+}
+
+function healing({ breaker }) {
+  const wait = breaker.retryAfterMs;
+  const when = wait > 0 ? `in **${Math.max(1, Math.round(wait / 1000))} s**` : "with the next call";
+  return ["healing", `The upstream is well again and the plain lane already knows. forbear finds out ${when}, with a single probe.`];
+}
+
+function closed(now) {
+  const { fault, plain, guarded, inFlight, faultAge, reopened } = now;
+  if (fault.mode === "healthy") {
+    if (reopened) return ["recovered", "The probe came back well: forbear has **closed the circuit** by itself, and every call passes again."];
+    if (guarded.success > 0.995 && plain.success > 0.995 && plain.calls > 0) {
+      return ["healthy", `All is well: both lanes answer in about **${ms(plain.p50)}**, and every call reaches the upstream once. Now break it.`];
+    }
+    return ["settling", "The upstream is well again; the last failures are on their way out."];
+  }
+  if (fault.mode === "stalled") return hanging(now);
+  if (plain.calls === 0) return ["waiting", `The upstream ${BREAKS[fault.mode]}. **${count(inFlight.plain, "plain call")}** still waiting.`];
+  const mended = guarded.success - plain.success;
+  if (guarded.failed > 0 && guarded.success < 0.6) {
+    return ["evidence-" + fault.mode, `The upstream ${BREAKS[fault.mode]}. forbear is gathering evidence: ten failures in a row, or half of its window, and it opens the circuit.`];
+  }
+  if (faultAge < 1_500) return ["broken-" + fault.mode, `The upstream ${BREAKS[fault.mode]}. Watch the two lanes part.`];
+  if (mended > 0.02) {
+    const budget = guarded.budgetSaidNo > 0 ? " The retry budget keeps it from more, so that retries never become the outage." : "";
+    return ["mending", `**${percent(1 - plain.success)}** of plain calls fail; forbear retries and brings its failures down to **${percent(1 - guarded.success)}**, at **${guarded.load.toFixed(2)}** upstream calls a call.${budget}`];
+  }
+  if (fault.mode === "slow") return ["slow", `Calls take **${ms(plain.p50 ?? fault.delayMs)}** in the plain lane and **${ms(guarded.p50)}** in forbear's, which lets no attempt last longer than 1 s.`];
+  return ["faulty", `The upstream ${BREAKS[fault.mode]}: **${percent(plain.success)}** of plain calls and **${percent(guarded.success)}** of forbear's succeed.`];
+}
+
+function hanging({ inFlight, guarded }) {
+  const own = guarded.failed + guarded.refused > 0 ? " forbear gives each attempt a second, and soon opens the circuit." : "";
+  return ["hanging", `The upstream says nothing. **${count(inFlight.plain, "plain call")}** ${inFlight.plain === 1 ? "waits" : "wait"}, and nobody told them when to stop.${own}`];
+}
+
+const BREAKS = {
+  slow: "takes its time",
+  unavailable: "says 503 and asks for patience",
+  errors: "answers some calls with 500",
+  resets: "breaks some connections",
+  dead: "has died: it holds each call, then breaks the connection",
+  stalled: "takes calls and says nothing",
+};

@@ -1,0 +1,61 @@
+// The page's line to the Worker: a WebSocket on which the page says, some ten times a second, how many calls each
+// lane should make now, and hears what became of the earlier ones. When the page goes, the traffic ends with it.
+//
+// page → Worker   { calls: 2 }
+// Worker → page   { type: "tick", now, events: [call records], inFlight, breaker, skipped }   after every message
+//                 { type: "stats", ... }                                                     as GET /stats, once a second
+
+import { breakerNow, stats } from "./report";
+import { eventsAfter, inFlight, LANES, lastSeq, type Lane } from "./stats";
+import type { Env } from "./upstream";
+
+/** More calls than these at once, and a lane is asked no more: callers that only wait must not pile up without end. */
+const MOST_IN_FLIGHT = 256;
+const MOST_CALLS_PER_MESSAGE = 20;
+const STATS_EVERY_MS = 1_000;
+
+export function openTraffic(env: Env, ctx: ExecutionContext): Response {
+  const [page, socket] = Object.values(new WebSocketPair());
+  let cursor = lastSeq();
+  let statsAt = 0;
+
+  const tick = (calls: number) => {
+    const skipped: Record<Lane, number> = { plain: 0, guarded: 0 };
+    for (const lane of LANES) {
+      for (let n = 0; n < calls; n += 1) {
+        if (inFlight(lane) + n >= MOST_IN_FLIGHT) skipped[lane] += 1;
+        // Each call is a request of its own, as from any visitor: what the lanes share is only what the isolate shares.
+        else ctx.waitUntil(env.SELF.fetch(`http://demo/${lane}`).then((answer) => answer.text(), () => {}));
+      }
+    }
+    const events = eventsAfter(cursor);
+    cursor = events.at(-1)?.seq ?? cursor;
+    socket.send(JSON.stringify({
+      type: "tick", now: Date.now(), events, skipped,
+      inFlight: { plain: inFlight("plain"), guarded: inFlight("guarded") },
+      breaker: breakerNow(env),
+    }));
+  };
+
+  const tell = async () => {
+    statsAt = Date.now();
+    socket.send(JSON.stringify({ type: "stats", ...(await stats(env)) }));
+  };
+
+  socket.accept();
+  socket.addEventListener("message", ({ data }) => {
+    tick(wanted(data));
+    if (Date.now() - statsAt >= STATS_EVERY_MS) ctx.waitUntil(tell().catch(() => {}));
+  });
+  socket.addEventListener("close", () => socket.close());
+  return new Response(null, { status: 101, webSocket: page } as ResponseInit);
+}
+
+function wanted(data: unknown): number {
+  try {
+    const { calls } = JSON.parse(String(data));
+    return Number.isInteger(calls) ? Math.max(0, Math.min(calls, MOST_CALLS_PER_MESSAGE)) : 0;
+  } catch {
+    return 0;
+  }
+}
