@@ -3,8 +3,8 @@
 
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
-import { capture, find, inRoot, run, say, Stop } from "./run.mjs";
+import { delimiter, join } from "node:path";
+import { capture, find, inRoot, machinePath, run, say, Stop } from "./run.mjs";
 
 // ——— Node ———
 
@@ -114,6 +114,7 @@ export async function ensureWasmBindgen() {
   await run("cargo", ["install", "wasm-bindgen-cli", "--version", version, "--root", unfinished,
     "--bin", "wasm-bindgen", "--bin", "wasm-bindgen-test-runner"], {
     env: {
+      PATH: machinePath + delimiter + join(unfinished, "bin"), // or cargo ends by advising to add it
       CARGO_TARGET_DIR: join(unfinished, "target"),
       CARGO_PROFILE_RELEASE_OPT_LEVEL: "0",
     },
