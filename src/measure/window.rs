@@ -180,7 +180,7 @@ const CALLS: usize = 0;
 const PER_BYTE: u32 = 4;
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use alloc::vec::Vec;
 
     use super::*;
@@ -188,19 +188,19 @@ mod tests {
 
     /// Every outcome, and the plainest way to tell which are in the window.
     #[derive(Default)]
-    struct Log {
+    pub(crate) struct Log {
         entries: Vec<(Instant, Entry)>,
         begun: Option<Instant>,
     }
 
     impl Log {
-        fn expire(&mut self, now: Instant, age: Option<Duration>) {
+        pub fn expire(&mut self, now: Instant, age: Option<Duration>) {
             let (Some(begun), Some(age)) = (self.begun, age) else { return };
             let bucket = |at: Instant| at.since(begun).as_nanos() * BUCKETS as u64 / age.as_nanos();
             self.entries.retain(|&(at, _)| bucket(now) - bucket(at) < BUCKETS as u64);
         }
 
-        fn add(&mut self, now: Instant, calls: Option<u32>, age: Option<Duration>, entry: Entry) {
+        pub fn add(&mut self, now: Instant, calls: Option<u32>, age: Option<Duration>, entry: Entry) {
             self.expire(now, age);
             if calls.is_some_and(|calls| self.entries.len() == calls as usize) {
                 self.entries.remove(0);
@@ -211,7 +211,7 @@ mod tests {
             self.entries.push((now, entry));
         }
 
-        fn counts(&self) -> Counts {
+        pub fn counts(&self) -> Counts {
             let count = |wanted: fn(&Entry) -> bool| self.entries.iter().filter(|(_, entry)| wanted(entry)).count();
             Counts {
                 calls: self.entries.len() as u32,

@@ -20,6 +20,8 @@ use crate::time::{Duration, Instant};
 
 mod circuit;
 mod config;
+#[cfg(test)]
+mod model;
 mod operator;
 #[cfg(test)]
 mod tests;

@@ -440,6 +440,9 @@ fn g6_days_of_silence_in_an_episode_are_one_failed_probe() {
     assert!(world.call(Verdict::Success));
     world.release(KEY, &mut lost);
     assert_eq!(world.state(), StateWord::Closed);
+    let open_for = Some(Duration::ZERO);
+    let opened = What::Opened { trigger: Trigger::ProbeTimeout, calls: 1, failures: 1, slow: 0, open_for };
+    assert_eq!(world.told()[1..3], [opened, What::HalfOpened { probes: 1 }]);
 }
 
 // G7: results of an earlier state are ignored, and told.
