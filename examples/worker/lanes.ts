@@ -1,9 +1,10 @@
 // One call through either lane, and what became of it.
 
 import { RejectedError, reportOf } from "forbear";
+import type { Env } from "./env";
 import { guard } from "./guard";
 import type { Lane } from "./stats";
-import { workRequest, type Env } from "./upstream";
+import { workRequest } from "./upstream";
 
 /** What happened to one call. `status` is the upstream's, null when no response came. */
 export interface CallRecord {
@@ -67,6 +68,6 @@ function failure(error: unknown): Partial<CallRecord> {
 
 /** The guard's own account of the call. A plain fetch has none. */
 function told(result: unknown): Partial<CallRecord> {
-  const report = reportOf(result as object);
+  const report = reportOf(result);
   return report ? { attempts: report.attempts, stopReason: report.stopReason } : {};
 }

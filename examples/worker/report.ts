@@ -1,8 +1,9 @@
 // The account of both lanes that GET /stats gives.
 
+import type { Env } from "./env";
 import { guard } from "./guard";
 import { laneStats } from "./stats";
-import { look, type Env } from "./upstream";
+import { look } from "./upstream";
 
 /** What the circuit breaker says of the upstream right now. */
 export function breakerNow(env: Env) {

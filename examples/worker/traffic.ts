@@ -5,17 +5,19 @@
 // Worker → page   { type: "tick", now, events: [call records], inFlight, breaker, skipped }   after every message
 //                 { type: "stats", ... }                                                     as GET /stats, once a second
 
+import type { Context, Env, WorkerSocket } from "./env";
 import { breakerNow, stats } from "./report";
 import { eventsAfter, inFlight, LANES, lastSeq, type Lane } from "./stats";
-import type { Env } from "./upstream";
+
+declare const WebSocketPair: new () => { 0: WebSocket; 1: WorkerSocket };
 
 /** More calls than these at once, and a lane is asked no more: callers that only wait must not pile up without end. */
 const MOST_IN_FLIGHT = 256;
 const MOST_CALLS_PER_MESSAGE = 20;
 const STATS_EVERY_MS = 1_000;
 
-export function openTraffic(env: Env, ctx: ExecutionContext): Response {
-  const [page, socket] = Object.values(new WebSocketPair());
+export function openTraffic(env: Env, ctx: Context): Response {
+  const { 0: page, 1: socket } = new WebSocketPair();
   let cursor = lastSeq();
   let statsAt = 0;
 
@@ -25,7 +27,7 @@ export function openTraffic(env: Env, ctx: ExecutionContext): Response {
       for (let n = 0; n < calls; n += 1) {
         if (inFlight(lane) + n >= MOST_IN_FLIGHT) skipped[lane] += 1;
         // Each call is a request of its own, as from any visitor: what the lanes share is only what the isolate shares.
-        else ctx.waitUntil(env.SELF.fetch(`http://demo/${lane}`).then((answer) => answer.text(), () => {}));
+        else ctx.waitUntil(ctx.exports.default.fetch(`http://demo/${lane}`).then((answer) => answer.text(), () => {}));
       }
     }
     const events = eventsAfter(cursor);

@@ -1,13 +1,7 @@
 // The faulty upstream as the Worker sees it: where the work is, and the control paths beside it.
 
+import type { Env } from "./env";
 import type { Lane } from "./stats";
-
-export interface Env {
-  /** Origin of the upstream, from wrangler.toml. */
-  UPSTREAM: string;
-  /** This Worker, as a service. */
-  SELF: { fetch(url: string, init?: RequestInit): Promise<Response> };
-}
 
 export type Counts = Record<Lane, number>;
 

@@ -116,11 +116,13 @@ let spokenKey = "";
 function tell() {
   const now = serverNow();
   history.prune(now);
-  const plain = history.window("plain", 3, now);
-  const guarded = history.window("guarded", 3, now);
+  const faultAge = now - state.faultSince;
+  // Long enough for steady numbers, but not back into another fault's time.
+  const seconds = Math.min(Math.max(faultAge / 1000, 2), 8);
   const [key, text] = story({
-    ...state, plain, guarded,
-    faultAge: now - state.faultSince,
+    ...state, faultAge,
+    plain: history.window("plain", seconds, now),
+    guarded: history.window("guarded", seconds, now),
     reopened: state.everOpen && now - state.closedSince < RECOVERY_TOLD_MS,
   });
   setStory(element("story"), text);

@@ -7,9 +7,9 @@ const FONT = '11px ui-sans-serif, system-ui, "Liberation Sans", sans-serif';
 const BOLD = FONT.replace("11px", "600 11px");
 const LEFT = 62;
 const RIGHT = 74;
-const RIGHT_NARROW = 52;
+const RIGHT_NARROW = 56;
 const NARROW = 460;
-const BOTTOM = 20;
+const BOTTOM = 24;
 
 /** A drawing surface over a canvas, prepared anew for each frame: plot area x..x+w, y..y+h, in CSS pixels. */
 export function surface(canvas, now, { top = 8 } = {}) {
@@ -46,8 +46,21 @@ export function rules({ g, x, w }, marks) {
 
 export function timeAxis({ g, x, y, w, h, narrow }) {
   for (let s = 0; s <= 60; s += narrow ? 20 : 10) {
-    label(g, s === 0 ? "now" : `−${s} s`, x + w * (1 - s / 60), y + h + 12, { align: "center" });
+    label(g, s === 0 ? "now" : `−${s} s`, x + w * (1 - s / 60), y + h + 15, { align: "center" });
   }
+}
+
+/** Hairlines where the upstream was told to behave otherwise, so that cause and effect line up in every chart. */
+export function turns({ g, y, h, atTime }, history) {
+  g.strokeStyle = colours.rule;
+  g.lineWidth = 1;
+  g.beginPath();
+  for (const { from } of history.faults.slice(1)) {
+    const x = Math.round(atTime(from)) + 0.5;
+    g.moveTo(x, y);
+    g.lineTo(x, y + h);
+  }
+  g.stroke();
 }
 
 export function label(g, text, x, y, { align = "left", colour = colours.muted, bold = false } = {}) {

@@ -1,6 +1,6 @@
 // The charts: each one function of (plot surface, history, now).
 
-import { clipped, endLabels, label, line, rules, surface, timeAxis } from "./canvas.js";
+import { clipped, endLabels, label, line, rules, surface, timeAxis, turns } from "./canvas.js";
 import { SPAN_MS } from "./history.js";
 import { colours } from "./theme.js";
 import { ms } from "./words.js";
@@ -96,6 +96,7 @@ function bothLanes(plot, history, now, height) {
   const plain = through("plain");
   const guarded = through("guarded");
   clipped(plot, () => {
+    turns(plot, history);
     line(plot.g, guarded, colours.guarded, { width: 2.5 });
     line(plot.g, plain, colours.plain, { dash: PLAIN_DASH });
   });
@@ -117,6 +118,7 @@ export function latency(lane, name) {
     const y = (v) => plot.y + plot.h * (1 - share(v));
     rules(plot, [1, 10, 100, 1_000, 10_000].map((v) => [y(v), ms(v)]));
     clipped(plot, () => {
+      turns(plot, history);
       marks(plot, history.events.filter((e) => e.lane === lane && e.endedAt > now - SPAN_MS - 1_000), y, colours[lane]);
       const points = history.points(now);
       const through = (percentile) => points.map((p) => (p[lane] ? [plot.atTime(p.at), y(p[lane][percentile])] : null));
@@ -191,6 +193,7 @@ export function refusals(canvas, history, now) {
   rules(plot, [[y(top), String(top)], [y(top / 2), String(top / 2)], [y(0), "0"]]);
   const width = Math.max(plot.w / 60 - 1.5, 1);
   clipped(plot, () => {
+    turns(plot, history);
     for (const { at, reasons } of bars) {
       let below = 0;
       for (const [reason, n] of [...reasons].sort(([a], [b]) => REASONS.indexOf(a) - REASONS.indexOf(b))) {

@@ -44,6 +44,8 @@ export class History {
 
   clear() {
     this.events = [];
+    this.faults = [];
+    this.circuit = [];
     this.#bins.clear();
     this.#points.clear();
   }

@@ -61,9 +61,11 @@ function closed(now) {
     return ["evidence-" + fault.mode, `The upstream ${BREAKS[fault.mode]}. forbear is gathering evidence: ten failures in a row, or half of its window, and it opens the circuit.`];
   }
   if (faultAge < 1_500) return ["broken-" + fault.mode, `The upstream ${BREAKS[fault.mode]}. Watch the two lanes part.`];
-  if (mended > 0.02) {
-    const budget = guarded.budgetSaidNo > 0 ? " The retry budget keeps it from more, so that retries never become the outage." : "";
-    return ["mending", `**${percent(1 - plain.success)}** of plain calls fail; forbear retries and brings its failures down to **${percent(1 - guarded.success)}**, at **${guarded.load.toFixed(2)}** upstream calls a call.${budget}`];
+  if (guarded.budgetSaidNo > 1) {
+    return ["budget", `**${percent(1 - plain.success)}** of plain calls fail. forbear mends what its retry budget pays for and stops there, at **${guarded.load.toFixed(2)}** upstream calls a call: retries must never become the outage.`];
+  }
+  if (mended > 0.01) {
+    return ["mending", `**${percent(1 - plain.success)}** of plain calls fail; forbear tries again and brings that down to **${percent(1 - guarded.success)}**, at **${guarded.load.toFixed(2)}** upstream calls a call.`];
   }
   if (fault.mode === "slow") return ["slow", `Calls take **${ms(plain.p50 ?? fault.delayMs)}** in the plain lane and **${ms(guarded.p50)}** in forbear's, which lets no attempt last longer than 1 s.`];
   return ["faulty", `The upstream ${BREAKS[fault.mode]}: **${percent(plain.success)}** of plain calls and **${percent(guarded.success)}** of forbear's succeed.`];
