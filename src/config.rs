@@ -80,57 +80,63 @@ impl core::fmt::Display for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
-/// A type that an option's value is kept in.
-pub(crate) trait OptionValue: Sized {
-    const CAN_BE_OFF: bool = false;
-    fn from_number(number: f64) -> Self;
-    fn to_number(&self) -> f64;
+/// A type that an option's value is kept in. Off crosses as NaN, which is in no range.
+pub trait OptionValue {
+    /// Reads a number that the option's range allows.
+    fn set_number(&mut self, number: f64);
+
+    /// The value as a number, in the unit of the option's kind.
+    fn number(&self) -> f64;
 }
 
 impl OptionValue for Duration {
-    fn from_number(millis: f64) -> Self {
-        Self::from_nanos((millis * NANOS_PER_MILLI) as u64)
+    fn set_number(&mut self, millis: f64) {
+        *self = Self::from_nanos((millis * NANOS_PER_MILLI) as u64);
     }
-    fn to_number(&self) -> f64 {
+    fn number(&self) -> f64 {
         self.as_nanos() as f64 / NANOS_PER_MILLI
     }
 }
 
 impl OptionValue for u32 {
-    fn from_number(count: f64) -> Self {
-        count as Self
+    fn set_number(&mut self, count: f64) {
+        *self = count as Self;
     }
-    fn to_number(&self) -> f64 {
+    fn number(&self) -> f64 {
         f64::from(*self)
     }
 }
 
 impl OptionValue for Ratio {
-    fn from_number(share: f64) -> Self {
-        Self::from_millionths((share * MILLION + 0.5) as u32)
+    fn set_number(&mut self, share: f64) {
+        *self = Self::from_millionths((share * MILLION + 0.5) as u32);
     }
-    fn to_number(&self) -> f64 {
+    fn number(&self) -> f64 {
         f64::from(self.millionths()) / MILLION
     }
 }
 
 impl OptionValue for bool {
-    fn from_number(flag: f64) -> Self {
-        flag != 0.0
+    fn set_number(&mut self, flag: f64) {
+        *self = flag != 0.0;
     }
-    fn to_number(&self) -> f64 {
+    fn number(&self) -> f64 {
         f64::from(u8::from(*self))
     }
 }
 
-/// Off crosses as NaN, which is in no range.
-impl<T: OptionValue> OptionValue for Option<T> {
-    const CAN_BE_OFF: bool = true;
-    fn from_number(number: f64) -> Self {
-        if number.is_nan() { None } else { Some(T::from_number(number)) }
+impl<T: OptionValue + Default> OptionValue for Option<T> {
+    fn set_number(&mut self, number: f64) {
+        *self = if number.is_nan() {
+            None
+        } else {
+            let mut value = T::default();
+            value.set_number(number);
+            Some(value)
+        };
     }
-    fn to_number(&self) -> f64 {
-        self.as_ref().map_or(f64::NAN, T::to_number)
+    fn number(&self) -> f64 {
+        self.as_ref().map_or(f64::NAN, T::number)
     }
 }
 
@@ -169,28 +175,60 @@ pub trait Config: Clone + Default {
     /// Its options, in order.
     const OPTIONS: &'static [OptionSpec];
 
+    /// The place of the option at this position.
+    fn value(&self, option: usize) -> Option<&dyn OptionValue>;
+
+    /// The place of the option at this position, to set it.
+    fn value_mut(&mut self, option: usize) -> Option<&mut dyn OptionValue>;
+
     /// The value of the option at this position, as a number; NaN for off and for no such option.
-    fn number(&self, option: usize) -> f64;
+    fn number(&self, option: usize) -> f64 {
+        self.value(option).map_or(f64::NAN, OptionValue::number)
+    }
 
     /// Sets the option at this position, if the number is in its range.
     ///
     /// # Errors
     /// Names the option, the number and the range.
-    fn set(&mut self, option: usize, number: f64) -> Result<(), ConfigError>;
+    fn set(&mut self, option: usize, number: f64) -> Result<(), ConfigError> {
+        set(Self::KIND, Self::OPTIONS, option, self.value_mut(option), number)
+    }
 
     /// Checks every value against its own range.
     ///
     /// # Errors
     /// Names the first option that is outside its range.
     fn check_ranges(&self) -> Result<(), ConfigError> {
-        for (position, spec) in Self::OPTIONS.iter().enumerate() {
-            let given = self.number(position);
-            if !spec.accepts(given) {
-                return Err(spec.refuse(Self::KIND, given));
-            }
-        }
-        Ok(())
+        check_ranges(Self::KIND, Self::OPTIONS, &|option| self.number(option))
     }
+}
+
+fn set(
+    policy: Kind,
+    options: &[OptionSpec],
+    option: usize,
+    value: Option<&mut dyn OptionValue>,
+    number: f64,
+) -> Result<(), ConfigError> {
+    let (Some(spec), Some(value)) = (options.get(option), value) else {
+        let reason = ConfigReason::UnknownOption;
+        return Err(ConfigError { policy, option: "", given: number, min: f64::NAN, max: f64::NAN, reason });
+    };
+    if !spec.accepts(number) {
+        return Err(spec.refuse(policy, number));
+    }
+    value.set_number(number);
+    Ok(())
+}
+
+fn check_ranges(policy: Kind, options: &[OptionSpec], number: &dyn Fn(usize) -> f64) -> Result<(), ConfigError> {
+    for (option, spec) in options.iter().enumerate() {
+        let given = number(option);
+        if !spec.accepts(given) {
+            return Err(spec.refuse(policy, given));
+        }
+    }
+    Ok(())
 }
 
 /// Declares a policy's options: `field: Type as "name", kind, default, least..=greatest;`.
@@ -216,43 +254,17 @@ macro_rules! options {
                 kind: $option_kind,
                 min: $min,
                 max: $max,
-                can_be_off: <$Type as $crate::config::OptionValue>::CAN_BE_OFF,
+                can_be_off: $crate::config::can_be_off(stringify!($Type)),
             },)*];
 
-            #[allow(unused_variables, unused_mut, unused_assignments)]
-            fn number(&self, option: usize) -> f64 {
-                let mut position = 0;
-                $(
-                    if position == option {
-                        return $crate::config::OptionValue::to_number(&self.$field);
-                    }
-                    position += 1;
-                )*
-                f64::NAN
+            fn value(&self, option: usize) -> Option<&dyn $crate::config::OptionValue> {
+                let values: &[&dyn $crate::config::OptionValue] = &[$(&self.$field),*];
+                values.get(option).copied()
             }
 
-            #[allow(unused_variables, unused_mut, unused_assignments)]
-            fn set(&mut self, option: usize, number: f64) -> Result<(), $crate::config::ConfigError> {
-                let mut position = 0;
-                $(
-                    if position == option {
-                        let spec = &Self::OPTIONS[position];
-                        if !spec.accepts(number) {
-                            return Err(spec.refuse(Self::KIND, number));
-                        }
-                        self.$field = $crate::config::OptionValue::from_number(number);
-                        return Ok(());
-                    }
-                    position += 1;
-                )*
-                Err($crate::config::ConfigError {
-                    policy: Self::KIND,
-                    option: "",
-                    given: number,
-                    min: f64::NAN,
-                    max: f64::NAN,
-                    reason: $crate::config::ConfigReason::UnknownOption,
-                })
+            fn value_mut(&mut self, option: usize) -> Option<&mut dyn $crate::config::OptionValue> {
+                let values: [&mut dyn $crate::config::OptionValue; Self::OPTIONS.len()] = [$(&mut self.$field),*];
+                values.into_iter().nth(option)
             }
         }
 
@@ -265,6 +277,11 @@ macro_rules! options {
             }
         }
     };
+}
+
+/// Whether a field of this type can be off: whether it is an `Option`.
+pub(crate) const fn can_be_off(type_name: &str) -> bool {
+    matches!(type_name.as_bytes(), [b'O', b'p', b't', b'i', b'o', b'n', ..])
 }
 
 pub(crate) const NO_OPTION: OptionSpec =

@@ -47,10 +47,10 @@ words! {
 }
 
 impl OptionValue for Jitter {
-    fn from_number(word: f64) -> Self {
-        Self::ALL.get(word as usize).copied().unwrap_or(Self::Full)
+    fn set_number(&mut self, word: f64) {
+        *self = Self::ALL.get(word as usize).copied().unwrap_or(Self::Full);
     }
-    fn to_number(&self) -> f64 {
+    fn number(&self) -> f64 {
         f64::from(self.code())
     }
 }
@@ -90,9 +90,9 @@ impl Retry {
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check_ranges()?;
         if config.cap < config.base {
-            let least = config.base.to_number();
+            let least = config.base.number();
             let spec = Config::spec("backoff.cap");
-            return Err(spec.conflict(Config::KIND, config.cap.to_number(), least, spec.max));
+            return Err(spec.conflict(Config::KIND, config.cap.number(), least, spec.max));
         }
         Ok(Self { config })
     }

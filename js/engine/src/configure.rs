@@ -60,7 +60,7 @@ pub fn config_object(kind: u32) -> i32 {
 #[wasm_bindgen]
 pub fn config_stack() -> i32 {
     with_host(|host| {
-        let config = std::mem::take(&mut host.pending);
+        let config = core::mem::take(&mut host.pending);
         match host.engine.add_stack(config) {
             Ok(stack) => i32::from(stack.number()),
             Err(error) => -(refuse(&mut host.answer, &error) as i32),

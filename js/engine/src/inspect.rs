@@ -1,5 +1,9 @@
 //! Reads, events and state: cold paths, where bytes and strings may cross.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
+use forbear::policy::circuit_breaker::CircuitBreaker;
 use forbear::{Key, Metrics, StackId};
 use wasm_bindgen::prelude::*;
 
@@ -32,7 +36,7 @@ pub fn event_next() -> i32 {
 /// The counts of one stack and key: calls, sent, verdicts, refusals, latencies. False when there are none.
 #[wasm_bindgen]
 pub fn metrics(stack: u32, key: u32) -> bool {
-    with_host(|host| match host.engine.metrics(stack_id(stack), Key::from_number(key as u16)) {
+    with_host(|host| match host.engine.metrics(stack_id(stack), key_id(key)) {
         Some(metrics) => {
             write(&mut host.answer, counts(metrics));
             true
@@ -76,6 +80,38 @@ pub fn has_a_limit(stack: u32) -> bool {
     with_host(|host| host.engine.has_a_limit(stack_id(stack)))
 }
 
+/// A circuit as it is now: state, calls, failures, slow, trips, milliseconds until it does not refuse (−1 unknown).
+#[wasm_bindgen]
+pub fn breaker_read(stack: u32, key: u32, now: f64) -> bool {
+    with_host(|host| {
+        let now = host.engine.instant(host.time.read(now));
+        let Some(breaker) = host.engine.gate::<CircuitBreaker>(stack_id(stack)) else { return false };
+        let reading = breaker.read(key_id(key), now);
+        let counts = [reading.counts.calls, reading.counts.failures, reading.counts.slow, reading.trips];
+        let retry_after = reading.retry_at.map_or(NONE, |at| at.since(now).as_millis_ceil() as f64);
+        let state = f64::from(reading.state.code());
+        write(&mut host.answer, [state].into_iter().chain(counts.map(f64::from)).chain([retry_after]));
+        true
+    })
+}
+
+/// What operators do: 0 reset, 1 force open, 2 force closed, 3 disable, 4 enable.
+#[wasm_bindgen]
+pub fn breaker_do(stack: u32, key: u32, action: u32, now: f64, random: f64) -> bool {
+    with_host(|host| {
+        let (now, key) = (host.time.read(now), key_id(key));
+        let done =
+            host.engine.operate(stack_id(stack), now, random as u64, |breaker: &mut CircuitBreaker, cx| match action {
+                0 => breaker.reset(key, cx),
+                1 => breaker.force_open(key, cx),
+                2 => breaker.force_closed(key, cx),
+                3 => breaker.disable(key, true, cx),
+                _ => breaker.disable(key, false, cx),
+            });
+        done.is_some()
+    })
+}
+
 /// What the stack's policies have learned.
 #[wasm_bindgen]
 pub fn snapshot(stack: u32, now: f64) -> Vec<u8> {
@@ -116,4 +152,8 @@ pub fn retry_after(field: &str, wall_now_ms: f64, date: &str) -> f64 {
 
 pub fn stack_id(number: u32) -> StackId {
     StackId::from_number(number as u16)
+}
+
+fn key_id(number: u32) -> Key {
+    Key::from_number(u16::try_from(number).unwrap_or(u16::MAX))
 }

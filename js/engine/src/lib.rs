@@ -3,7 +3,12 @@
 //! A verb answers with one packed number and leaves the rest in one struct in linear memory, whose place `layout` tells.
 //! Neither strings nor objects cross on the hot path; names of keys stay on the other side.
 
-use std::cell::RefCell;
+#![cfg_attr(target_family = "wasm", no_std)]
+
+extern crate alloc;
+
+use alloc::boxed::Box;
+use core::cell::UnsafeCell;
 
 use forbear::{Engine, Facts, Key, Limits, Repeat, StackConfig, StackId};
 use wasm_bindgen::prelude::*;
@@ -12,10 +17,13 @@ use answer::Answer;
 use host_time::HostMillis;
 
 mod answer;
+#[cfg(target_family = "wasm")]
+mod artifact;
 mod configure;
 mod host_time;
 mod inspect;
 mod outcome;
+#[cfg(not(target_family = "wasm"))]
 pub mod vocabulary;
 
 /// Everything one instance holds.
@@ -26,9 +34,13 @@ struct Host {
     answer: Box<Answer>,
 }
 
-thread_local! {
-    static HOST: RefCell<Host> = RefCell::new(Host::new(1));
-}
+/// An instance has one thread, and nothing exported calls back, so the host is never borrowed twice.
+struct Single(UnsafeCell<Option<Host>>);
+
+// SAFETY: the artifact is built for wasm32 without threads; natively only the vocabulary is used.
+unsafe impl Sync for Single {}
+
+static HOST: Single = Single(UnsafeCell::new(None));
 
 impl Host {
     fn new(first_generation: u32) -> Self {
@@ -42,21 +54,22 @@ impl Host {
     }
 }
 
-/// Nothing exported here calls back, so the one borrow is never taken twice.
 fn with_host<T>(act: impl FnOnce(&mut Host) -> T) -> T {
-    HOST.with(|host| act(&mut host.borrow_mut()))
+    // SAFETY: see `Single`; `act` is one of the exports below, and none of them calls another.
+    let host = unsafe { &mut *HOST.0.get() };
+    act(host.get_or_insert_with(|| Host::new(1)))
 }
 
 /// Starts over with handles from this generation on; called once, right after instantiation.
 #[wasm_bindgen]
 pub fn open(first_generation: u32) {
-    with_host(|host| host.engine = Host::new(first_generation).engine);
+    with_host(|host| *host = Host::new(first_generation));
 }
 
 /// Where the answer lies in linear memory; it stays there.
 #[wasm_bindgen]
 pub fn layout() -> u32 {
-    with_host(|host| std::ptr::from_ref::<Answer>(&host.answer) as usize as u32)
+    with_host(|host| core::ptr::from_ref::<Answer>(&host.answer) as usize as u32)
 }
 
 /// May this call begin? `flags`: bits 0–1 who may repeat it, bit 2 whether its body can be sent again, bits 8–15 priority.

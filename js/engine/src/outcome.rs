@@ -22,6 +22,7 @@ pub fn read(number: u32, retry_after: Option<Duration>, latency: Option<Duration
 }
 
 /// The codes' words, by code.
+#[cfg(not(target_family = "wasm"))]
 pub const WORDS: &[&str] = &[
     "success",
     "answered",

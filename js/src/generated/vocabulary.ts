@@ -36,7 +36,7 @@ export const OUTCOMES = ["success", "answered", "too-many-requests", "unavailabl
 export const CONFIG_REASONS = ["out-of-range", "conflict", "unknown-option", "unknown-object", "too-many"] as const;
 
 /** The states of a circuit, by code. */
-export const BREAKER_STATES = ["closed"] as const;
+export const BREAKER_STATES = ["closed", "open", "half-open", "forced-open", "disabled"] as const;
 
 /** The options of each policy, in the order of their positions. */
 export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> = {
@@ -64,7 +64,22 @@ export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> =
     { name: "after", kind: "duration", min: 1, max: 86400000, off: false, default: 500 },
   ],
   breaker: [
-    { name: "probes", kind: "count", min: 1, max: 10, off: false, default: 1 },
+    { name: "failureRate", kind: "ratio", min: 0.000001, max: 1, off: false, default: 0.5 },
+    { name: "slowRate", kind: "ratio", min: 0.000001, max: 1, off: false, default: 1 },
+    { name: "slowCall", kind: "duration", min: 1, max: 86400000, off: true, default: null },
+    { name: "minCalls", kind: "count", min: 1, max: 1000000, off: false, default: 20 },
+    { name: "windowCalls", kind: "count", min: 1, max: 1000, off: true, default: 100 },
+    { name: "window", kind: "duration", min: 10, max: 86400000, off: true, default: 60000 },
+    { name: "consecutiveFailures", kind: "count", min: 1, max: 1000000, off: true, default: 10 },
+    { name: "openFor", kind: "duration", min: 1, max: 86400000, off: false, default: 30000 },
+    { name: "growth", kind: "ratio", min: 1, max: 10, off: false, default: 2 },
+    { name: "maxOpenFor", kind: "duration", min: 1, max: 86400000, off: false, default: 300000 },
+    { name: "openJitter", kind: "ratio", min: 0, max: 0.9, off: false, default: 0.2 },
+    { name: "resetAfter", kind: "duration", min: 1, max: 604800000, off: true, default: null },
+    { name: "probes", kind: "count", min: 1, max: 32, off: false, default: 1 },
+    { name: "successesToClose", kind: "count", min: 1, max: 32, off: true, default: null },
+    { name: "halfOpenTimeout", kind: "duration", min: 1, max: 86400000, off: false, default: 60000 },
+    { name: "countRateLimited", kind: "flag", min: 0, max: 1, off: false, default: 0 },
   ],
   attemptTimeout: [
     { name: "attempt", kind: "duration", min: 1, max: 86400000, off: false, default: 10000 },
@@ -85,7 +100,7 @@ export const EVENTS: readonly EventSpec[] = [
   { name: "restoredFresh", fields: [] },
   { name: "opened", fields: [{ name: "trigger", kind: "word", words: ["failure-rate", "slow-rate", "consecutive-failures", "probe-failed", "probe-timeout", "forced"] }, { name: "calls", kind: "count" }, { name: "failures", kind: "count" }, { name: "slow", kind: "count" }, { name: "openForMs", kind: "millis" }] },
   { name: "halfOpen", fields: [{ name: "probes", kind: "count" }] },
-  { name: "closed", fields: [{ name: "reason", kind: "word", words: ["probes-succeeded", "forced"] }] },
+  { name: "closed", fields: [{ name: "reason", kind: "word", words: ["probes-succeeded", "forced", "disabled"] }] },
   { name: "reset", fields: [] },
   { name: "recorded", fields: [{ name: "counted", kind: "word", words: ["success", "failure"] }, { name: "slow", kind: "count" }] },
   { name: "ignored", fields: [{ name: "reason", kind: "word", words: ["cancelled", "rejection", "stale"] }] },

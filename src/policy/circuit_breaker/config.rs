@@ -58,7 +58,7 @@ impl Config {
             return refuse("minCalls", f64::from(self.min_calls), 1.0, f64::from(calls));
         }
         if self.open_for > self.max_open_for {
-            return refuse("openFor", self.open_for.to_number(), 1.0, self.max_open_for.to_number());
+            return refuse("openFor", self.open_for.number(), 1.0, self.max_open_for.number());
         }
         if let Some(successes) = self.successes_to_close.filter(|successes| *successes > self.probes) {
             return refuse("successesToClose", f64::from(successes), 1.0, f64::from(self.probes));
