@@ -1,0 +1,86 @@
+// One call, and its attempts. Both are plain records: driver.ts and race.ts do what is done with them.
+
+import type { Engine } from "./engine.js";
+import type { Stack } from "./stacks.js";
+import type { Attempt as AttemptContext, Classify } from "./types.js";
+
+/** Where calls are made: what all calls of one guard have in common. */
+export interface Site {
+  readonly engine: Engine;
+  readonly stack: Stack;
+  readonly classify: Classify | undefined;
+}
+
+export type Operation<T> = (attempt: AttemptContext) => PromiseLike<T> | T;
+
+/** One call, admitted. */
+export class Call<T> {
+  readonly site: Site;
+  readonly operation: Operation<T>;
+  readonly key: string | null;
+  /** The caller's own. */
+  readonly signal: AbortSignal | undefined;
+  /** Whether attempts may be given up by somebody else than the caller, so that each needs a signal of its own. */
+  readonly racing: boolean;
+  /** Its number in the engine, and the epoch in which that number means something. */
+  readonly handle: number;
+  epoch: number;
+  readonly startedAt: number;
+
+  constructor(site: Site, operation: Operation<T>, key: string | null, signal: AbortSignal | undefined, racing: boolean) {
+    const { engine } = site;
+    this.site = site;
+    this.operation = operation;
+    this.key = key;
+    this.signal = signal;
+    this.racing = racing;
+    this.handle = engine.call;
+    this.epoch = engine.epoch;
+    this.startedAt = engine.now;
+  }
+}
+
+export const RUNNING = 0;
+export const FULFILLED = 1;
+export const REJECTED = 2;
+/** Given up: whatever it still brings is late. */
+export const DROPPED = 3;
+
+/** One attempt; the operation gets it as its context. */
+export class Attempt<T> implements AttemptContext {
+  readonly attempt: number;
+  /** @internal */ readonly call: Call<T>;
+  /** @internal */ readonly startedAt: number;
+  /** @internal */ state = RUNNING;
+  /** @internal What it brought, or why it was given up. */ result: unknown = undefined;
+  /** @internal */ latencyMs = -1;
+  /** @internal */ controller: AbortController | undefined = undefined;
+
+  constructor(call: Call<T>, attempt: number, startedAt: number) {
+    this.call = call;
+    this.attempt = attempt;
+    this.startedAt = startedAt;
+  }
+
+  /** Made when first read: a controller costs more than the whole rest of a call. */
+  get signal(): AbortSignal {
+    const { call } = this;
+    if (!call.racing && call.signal !== undefined) return call.signal;
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.state === DROPPED) this.controller.abort(this.result);
+    }
+    return this.controller.signal;
+  }
+
+  mark(): void {
+    if (this.latencyMs < 0) this.latencyMs = Math.max(0, this.call.site.engine.host.now() - this.startedAt);
+  }
+
+  /** @internal */
+  abort(reason: unknown): void {
+    this.state = DROPPED;
+    this.result = reason;
+    this.controller?.abort(reason);
+  }
+}

@@ -1,0 +1,20 @@
+// Browsers, Deno, and every host without an entry of its own: the module travels inside the package and is compiled when
+// first needed.
+
+import { face } from "../face.js";
+import { ConfigError } from "../errors.js";
+import { defaultHost } from "../host.js";
+import base64 from "../wasm/inline.js";
+
+export * from "../index.js";
+export const { forbear, wrapFetch, retryBudget, circuitBreaker } = /* @__PURE__ */ face({ module: compileModule, host: defaultHost });
+
+let module: WebAssembly.Module | undefined;
+
+function compileModule(): WebAssembly.Module {
+  try {
+    return (module ??= new WebAssembly.Module(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))));
+  } catch (cause) {
+    throw new ConfigError("this page may not compile WebAssembly: add 'wasm-unsafe-eval' to script-src in its Content-Security-Policy", { cause });
+  }
+}

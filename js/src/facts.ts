@@ -1,0 +1,76 @@
+// What a request says about itself, before its first attempt: whose state it meets, who may repeat it, and whether its
+// body can be sent again. Nothing is cloned or read.
+
+import type { CallOptions, FetchOptions } from "./types.js";
+
+/** Bits 0–1 of a call's flags: who may send the request again though it may have been processed. */
+export const ONLY_UNPROCESSED = 0;
+export const AFTER_FAILURE = 1;
+export const FREELY = 2;
+/** Bit 2: its body can be sent again. */
+export const REPLAYABLE = 4;
+
+export function flagsOf(repeat: number, replayable: boolean, { idempotent, priority }: CallOptions): number {
+  const word = idempotent === undefined ? repeat : idempotent ? FREELY : ONLY_UNPROCESSED;
+  return word | (replayable ? REPLAYABLE : 0) | ((priority ?? 0) & 255) << 8;
+}
+
+export function flagsOfRequest(input: RequestInfo | URL, init: RequestInit | undefined, options: FetchOptions): number {
+  const request = isRequest(input) ? input : undefined;
+  const method = init?.method ?? request?.method ?? "GET";
+  let repeat = ONLY_UNPROCESSED;
+  if (IDEMPOTENT.has(method) || IDEMPOTENT.has(method.toUpperCase())) repeat = FREELY;
+  // The key makes repeating safe one after the other; two at once are a conflict for most upstreams, so nobody hedges.
+  else if (hasIdempotencyKey(init?.headers ?? request?.headers)) repeat = AFTER_FAILURE;
+  return flagsOf(repeat, options.getBody !== undefined || isReplayable(init?.body, request), options);
+}
+
+/** Strings and buffers can be sent again. Streams are gone after the first attempt, and so is a Request's own body. */
+function isReplayable(body: unknown, request: Request | undefined): boolean {
+  if (body === undefined || body === null) {
+    if (request === undefined || request.body === null) return true;
+    // Firefox has no `body` on requests: there its method tells whether it can have one.
+    return request.body === undefined && (request.method === "GET" || request.method === "HEAD");
+  }
+  if (typeof body !== "object") return true;
+  return body instanceof ArrayBuffer || ArrayBuffer.isView(body) || body instanceof Blob || body instanceof URLSearchParams || body instanceof FormData;
+}
+
+function hasIdempotencyKey(headers: HeadersInit | undefined): boolean {
+  if (headers === undefined) return false;
+  if (headers instanceof Headers) return headers.has(IDEMPOTENCY_KEY);
+  const names = Array.isArray(headers) ? headers.map(([name]) => name) : Object.keys(headers);
+  return names.some((name) => name?.toLowerCase() === IDEMPOTENCY_KEY);
+}
+
+export function signalOf(input: RequestInfo | URL, init: RequestInit | undefined): AbortSignal | undefined {
+  if (init?.signal !== undefined) return init.signal ?? undefined;
+  return isRequest(input) ? input.signal : undefined;
+}
+
+/**
+ * The origin of a URL, whose state the call meets. Taken by scanning the string, since `new URL` costs ten times more;
+ * only what is not plainly an origin already goes that way. Null where there is none (a relative URL outside a page).
+ */
+export function originOf(input: RequestInfo | URL): string | null {
+  const url = typeof input === "string" ? input : isRequest(input) ? input.url : input.href;
+  const end = url.indexOf("/", AFTER_SLASHES);
+  const start = end < 0 ? url : url.slice(0, end);
+  if (PLAIN_ORIGIN.test(start)) return start;
+  try {
+    const { origin } = new URL(url, (globalThis as { location?: { href: string } }).location?.href);
+    return origin === "null" ? null : origin;
+  } catch {
+    return null; // fetch will say what is wrong with it
+  }
+}
+
+function isRequest(input: RequestInfo | URL): input is Request {
+  return typeof input === "object" && "method" in input;
+}
+
+const IDEMPOTENT = /* @__PURE__ */ new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "QUERY"]);
+const IDEMPOTENCY_KEY = "idempotency-key";
+const AFTER_SLASHES = "https://".length;
+/** Lower case, no user, no default port. */
+const PLAIN_ORIGIN = /^https?:\/\/[a-z0-9.-]+(:(?!80$|443$)[1-9]\d{1,4})?$/;

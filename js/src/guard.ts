@@ -1,0 +1,113 @@
+// Guards: what users hold.
+
+import type { Operation, Site } from "./call.js";
+import { readTimeout } from "./config.js";
+import { drive } from "./driver.js";
+import { AFTER_FAILURE, flagsOf, flagsOfRequest, originOf, REPLAYABLE, signalOf } from "./facts.js";
+import { breakerHandle, readMetrics } from "./inspect.js";
+import { restoreSnapshot, takeSnapshot } from "./snapshot.js";
+import type {
+  Attempt, BreakerHandle, CallOptions, EventType, ExecuteOptions, Fetch, FetchOptions, Guard, GuardEvent, Metrics, Options, RequestScope,
+} from "./types.js";
+
+export class StackGuard implements Guard {
+  readonly #site: Site;
+  readonly #options: Options;
+  readonly #scope: RequestScope;
+  readonly #send: Fetch;
+
+  constructor(site: Site, options: Options, scope: RequestScope) {
+    this.#site = site;
+    this.#options = options;
+    this.#scope = scope;
+    this.#send = senderOf(scope.fetch ?? options.fetch ?? site.engine.host.fetch);
+  }
+
+  readonly fetch = (input: RequestInfo | URL, init?: RequestInit, options: FetchOptions = NO_OPTIONS): Promise<Response> => {
+    const { key } = this.#options;
+    const send = this.#send;
+    const racing = this.#site.stack.racing || options.timeout !== undefined;
+    let operation: Operation<Response>;
+    if (options.prepare !== undefined || options.getBody !== undefined) operation = (attempt) => sendPrepared(send, input, init, options, attempt);
+    else if (racing) operation = ({ signal }) => send(input, { ...init, signal });
+    else operation = () => send(input, init);
+    try {
+      const name = options.key !== undefined ? options.key : key === undefined ? originOf(input) : key === null ? null : key(input, init);
+      return this.#drive(operation, name, flagsOfRequest(input, init, options), signalOf(input, init), racing, options);
+    } catch (error) {
+      return Promise.reject(error); // a drop-in for fetch never throws
+    }
+  };
+
+  execute<T>(operation: Operation<T>, options?: ExecuteOptions): Promise<T> {
+    if (options === undefined) return this.#drive(operation, null, AFTER_FAILURE | REPLAYABLE, undefined, this.#site.stack.racing, NO_OPTIONS);
+    try {
+      const { signal, key = null } = options;
+      // An operation need not heed its signal; only in a race does the caller's leaving end the call at once.
+      const racing = this.#site.stack.racing || options.timeout !== undefined || signal !== undefined;
+      return this.#drive(operation, key, flagsOf(AFTER_FAILURE, true, options), signal, racing, options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  with(scope: RequestScope): Guard {
+    return new StackGuard(this.#site, this.#options, { ...this.#scope, ...scope });
+  }
+
+  on(type: EventType | "*", listener: (event: GuardEvent) => void): () => void {
+    return this.#site.engine.events.listen(this.#site.stack, type, listener);
+  }
+
+  metrics(): Metrics {
+    return readMetrics(this.#site);
+  }
+
+  snapshot(): Uint8Array {
+    return takeSnapshot(this.#site);
+  }
+
+  restore(bytes: Uint8Array): boolean {
+    return restoreSnapshot(this.#site, bytes);
+  }
+
+  breaker(key: string | null = null): BreakerHandle {
+    return breakerHandle(this.#site, key !== null && key.includes("://") ? originOf(key) : key);
+  }
+
+  #drive<T>(
+    operation: Operation<T>, key: string | null, flags: number, signal: AbortSignal | undefined, racing: boolean, options: CallOptions,
+  ): Promise<T> {
+    const { timeout, cost = 1, waitUntil = this.#scope.waitUntil } = options;
+    const timeoutMs = timeout === undefined ? -1 : readTimeout(timeout);
+    const promise = drive(this.#site, operation, key, flags, timeoutMs, cost, signal, racing);
+    if (waitUntil !== undefined) anchor(waitUntil, promise);
+    return promise;
+  }
+}
+
+/** Sends one attempt of a request that is made anew for each of them. */
+async function sendPrepared(send: Fetch, input: RequestInfo | URL, init: RequestInit | undefined, options: FetchOptions, { attempt, signal }: Attempt): Promise<Response> {
+  const { getBody, prepare } = options;
+  const fresh: RequestInit = { ...init, signal };
+  if (getBody !== undefined) fresh.body = await getBody();
+  if (prepare === undefined) return send(input, fresh);
+  const request = new Request(input, fresh);
+  return send((await prepare(request, { attempt })) ?? request);
+}
+
+/** A fetch to be called as a plain function: a service binding's own must be called on its binding. */
+function senderOf(fetch: Fetch | { fetch: Fetch }): Fetch {
+  return typeof fetch === "function" ? fetch : (input, init) => fetch.fetch(input, init);
+}
+
+/** Keeps the runtime from dropping the call. A hint: where it fails, the call's leases end by themselves. */
+function anchor(waitUntil: (promise: Promise<unknown>) => void, promise: Promise<unknown>): void {
+  try {
+    waitUntil(promise.catch(() => {}));
+  } catch {
+    // Called too late, or not on its context.
+  }
+}
+
+const NO_OPTIONS: FetchOptions & ExecuteOptions = {};

@@ -1,0 +1,71 @@
+// Everything the shim takes from the world outside: the clock, randomness, timers and fetch. One object, so that a test
+// can stand in for all of it. Nothing here is read before a call asks: a Worker forbids (or fakes) it at module scope.
+
+import { arm, TimerList } from "./timers.js";
+import type { Fetch } from "./types.js";
+
+export interface Host {
+  /** Milliseconds on any clock; steps back and standing still are allowed. */
+  now(): number;
+  /** A whole number from 0 up to 2⁵³, without it. */
+  random(): number;
+  /**
+   * Calls `wake` once, `delayMs` from now or later, in the asynchronous context of the caller; returns how to call it off.
+   * Delays may be longer than a timer of the runtime can be.
+   */
+  arm(delayMs: number, wake: () => void): () => void;
+  fetch: Fetch;
+  /** Milliseconds since 1970, for dates in headers; `now` where absent. */
+  wallNow?(): number;
+  /** Whether one call may wake another that waits in line. */
+  wakesOthers(): boolean;
+}
+
+/** Node, Deno, Bun and browsers: one timer for all calls. */
+export function defaultHost(): Host {
+  let timers: TimerList | undefined;
+  return {
+    now: Date.now,
+    random,
+    arm: (delayMs, wake) => (timers ??= new TimerList()).arm(delayMs, wake),
+    fetch: (input, init) => fetch(input, init),
+    wakesOthers: () => true,
+  };
+}
+
+/**
+ * Cloudflare Workers: timers belong to the request that set them, so every call has its own; and a call may wake one of
+ * another request only where the runtime hands settled promises over to the request that waits for them.
+ */
+export function workersHost(): Host {
+  let wakes: boolean | undefined;
+  return {
+    now: Date.now,
+    random,
+    arm,
+    fetch: (input, init) => fetch(input, init),
+    wakesOthers: () => (wakes ??= compatibilityFlag("handle_cross_request_promise_resolution")),
+  };
+}
+
+/**
+ * Numbers that never repeat, from a start that no other isolate has. The engine mixes each of them thoroughly (SplitMix64, for
+ * which such a sequence is the usual input), so drawing real entropy for every verb would buy nothing: jitter needs spread,
+ * not secrecy.
+ */
+function random(): number {
+  const next = (state ?? Math.floor(Math.random() * LIMIT)) + STEP;
+  state = next < LIMIT ? next : next - LIMIT;
+  return state;
+}
+
+function compatibilityFlag(name: string): boolean {
+  const { Cloudflare } = globalThis as { Cloudflare?: { compatibilityFlags?: Record<string, boolean> } };
+  return Cloudflare?.compatibilityFlags?.[name] === true;
+}
+
+let state: number | undefined;
+/** Half of what a random number may be, so that the sum of two stays exact. */
+const LIMIT = 2 ** 52;
+/** Odd, and the golden share of the limit: successive numbers lie far apart. */
+const STEP = 2_783_377_641_436_327;

@@ -1,0 +1,7 @@
+// What every entry (entry/) exports beside the functions that face.ts makes for it.
+
+export { ConfigError, RejectedError, TimeoutError } from "./errors.js";
+export { reportOf } from "./report.js";
+export type { Host } from "./host.js";
+export type { CircuitBreaker, RetryBudget } from "./shared.js";
+export type * from "./types.js";

@@ -1,0 +1,111 @@
+// How an attempt ended, as the engine hears it: an HTTP status, or a code for what is none. Errors are read by structure
+// first (brands, marks the runtime sets, error codes, DOMException names) and by their words last, since words change.
+
+import { brandOf, type RejectedError } from "./errors.js";
+import { OUTCOMES } from "./generated/vocabulary.js";
+import type { Classify, Settled } from "./types.js";
+
+/** What a classifier says, or undefined when there is none, it has nothing to say, or it fails. */
+export function classified(classify: Classify | undefined, settled: Settled, attempt: number): number | undefined {
+  if (classify === undefined) return undefined;
+  try {
+    const said = classify(settled, { attempt });
+    if (typeof said === "number") return said >= 100 && said <= 599 ? said : undefined;
+    return said === "overload" ? UNAVAILABLE : said === undefined ? undefined : known(said);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The status of a response; 0, a success, for an opaque one and for any other value. */
+export function outcomeOfValue(value: unknown): number {
+  return isResponse(value) ? value.status : SUCCESS;
+}
+
+export function isResponse(value: unknown): value is Response {
+  if (typeof value !== "object" || value === null) return false;
+  // A Response of another realm, or of a fetch from a package, is one all the same.
+  return value instanceof Response || Object.prototype.toString.call(value) === "[object Response]";
+}
+
+export function outcomeOfError(error: unknown): number {
+  switch (brandOf(error)) {
+    case "RejectedError":
+      return REJECTED;
+    case "TimeoutError":
+      return TIMEOUT;
+    case "ConfigError":
+      return DEFECT;
+  }
+  if (typeof error !== "object" || error === null) return TRANSIENT;
+  const { name, message, overloaded, retryable, durableObjectReset } = error as RuntimeError;
+  if (overloaded === true) return SHEDDING;
+  const code = codeOf(error);
+  if (code !== undefined && NEVER_SENT.test(code)) return UNSENT;
+  if (code === "UND_ERR_ABORTED" || name === "AbortError") return CANCELLED;
+  if (name === "TimeoutError") return TIMEOUT;
+  if ((code !== undefined && DEFECT_CODES.test(code)) || name === "ReferenceError") return DEFECT;
+  if (code !== undefined || retryable === true || durableObjectReset === true) return TRANSIENT;
+  return typeof message === "string" && DEFECT_WORDS.test(message) ? DEFECT : TRANSIENT;
+}
+
+/** How long an inner stack, which refused, asked to be left alone; −1 for no word. */
+export function retryAfterOfError(error: unknown): number {
+  return brandOf(error) === "RejectedError" ? ((error as RejectedError).retryAfterMs ?? -1) : -1;
+}
+
+interface RuntimeError {
+  name?: unknown;
+  message?: unknown;
+  code?: unknown;
+  cause?: unknown;
+  overloaded?: unknown;
+  retryable?: unknown;
+  durableObjectReset?: unknown;
+}
+
+/** The first error code along the chain of causes: undici hides it one below "fetch failed", others deeper. */
+function codeOf(error: unknown): string | undefined {
+  for (let depth = 0, link = error; depth < 5 && typeof link === "object" && link !== null; depth++) {
+    const { code, cause } = link as RuntimeError;
+    if (typeof code === "string") return code;
+    link = cause;
+  }
+  return undefined;
+}
+
+function known(word: string): number | undefined {
+  const code = (OUTCOMES as readonly string[]).indexOf(word);
+  return code < 0 ? undefined : code;
+}
+
+const SUCCESS = 0;
+const UNAVAILABLE = 3;
+const SHEDDING = 4;
+const TRANSIENT = 5;
+const UNSENT = 6;
+export const TIMEOUT = 7;
+const REJECTED = 8;
+const DEFECT = 9;
+const CANCELLED = 10;
+
+/** Codes that say that nothing was sent: no name, no connection. Bun writes them in its own way. */
+const NEVER_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket|DNSException)$/;
+
+/** Codes of requests that could never be sent as they are. */
+const DEFECT_CODES = /^(ERR_INVALID_|UND_ERR_(INVALID_ARG|REQ_CONTENT_LENGTH_MISMATCH|NOT_SUPPORTED|MAX_REDIRECT))/;
+
+/**
+ * Mistakes that have no code. Everything else is taken for a fault on the way: engines word those in too many ways
+ * ("Network connection lost.", "Failed to fetch (host)", "Load failed", "terminated", …), and a well-formed request that was
+ * not aborted has no other way to fail.
+ */
+const DEFECT_WORDS = new RegExp(
+  [
+    "body (has|is|was) already", "already (been )?(used|read|consumed)", "body is (unusable|disturbed|locked)", "disturbed or locked",
+    "one-time-use body", "too many redirects", "redirect count exceeded", "invalid url", "failed to parse url", "cannot be parsed as a url",
+    "too many subrequests", "disallowed operation called within global scope", "on behalf of a different (request|durable object)",
+    "illegal invocation", "duplex", "request with get/head method cannot have body", "content security policy",
+  ].join("|"),
+  "i",
+);

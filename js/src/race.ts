@@ -1,0 +1,250 @@
+// A call that may be ended by others than its operation: by a timer, by the caller, by another attempt. One promise of its
+// own a call, one timer, and a signal for every attempt. The loop is `#act`: every decision of the engine comes by there.
+
+import { discard, follow, followToEnd, reasonOf, unfollow, type Follower } from "./body.js";
+import { Attempt, DROPPED, FULFILLED, REJECTED, RUNNING, type Call } from "./call.js";
+import { leave, report, settle } from "./driver.js";
+import { attemptOf, DONE, droppedBy, HELD, KIND, REJECT, SEND, UNGUARDED, WAIT } from "./engine.js";
+import { RejectedError, TimeoutError } from "./errors.js";
+import { POLICIES, REFUSAL_REASONS, STOP_REASONS } from "./generated/vocabulary.js";
+import { isResponse } from "./outcome.js";
+import type { StopReason } from "./types.js";
+
+export class Race<T> implements Follower {
+  readonly promise: Promise<T>;
+  readonly #call: Call<T>;
+  /** In flight, or ended with a result still in hand. */
+  #attempts: Attempt<T>[] = [];
+  #sent = 0;
+  #over = false;
+  #asleep = false;
+  #disarm: (() => void) | undefined;
+  /** What the last attempt given up had brought: an error, or status and headers. */
+  #discarded: unknown;
+  #resolve!: (value: T) => void;
+  #reject!: (reason: unknown) => void;
+
+  /** Begins with the answer to `admit`, or goes on with the answer to the end of a plain call's first attempt. */
+  constructor(call: Call<T>, decision: number, first?: Attempt<T>) {
+    this.#call = call;
+    this.promise = new Promise<T>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    if (first !== undefined) {
+      this.#attempts.push(first);
+      this.#sent = first.attempt;
+    }
+    const { signal } = call;
+    if (signal !== undefined) {
+      if (signal.aborted) this.left(reasonOf(signal));
+      else follow(signal, this);
+    }
+    if (!this.#over) this.#act(decision, first);
+  }
+
+  /** The caller's signal has aborted. */
+  left(reason: unknown): void {
+    if (this.#over) return;
+    this.#end();
+    leave(this.#call, this.#running().map(({ attempt }) => attempt), reason);
+    for (const attempt of this.#attempts) this.#giveUp(attempt, () => reason);
+    this.#reject(reason);
+  }
+
+  /** Does what a decision says. `ended` is the attempt whose end it answers, if it answers one. */
+  #act(decision: number, ended?: Attempt<T>): void {
+    const { engine } = this.#call.site;
+    const number = attemptOf(decision);
+    const dropped = droppedBy(decision);
+    this.#calm();
+    switch (decision & KIND) {
+      case SEND:
+      case WAIT: {
+        const { delayMs } = engine;
+        this.#drop(dropped, true);
+        if (this.#over) return; // whoever heard an abort may have aborted us
+        if (delayMs >= 0) this.#disarm = engine.host.arm(delayMs, this.#wake);
+        if ((decision & KIND) === SEND) this.#start(number);
+        else this.#sleep();
+        return;
+      }
+      case DONE: {
+        const reason = STOP_REASONS[engine.reason]!;
+        if (decision & HELD) engine.cancel(this.#call.handle);
+        const last = this.#attempts.find(({ attempt }) => attempt === number);
+        const timedOut = (dropped & (1 << number)) !== 0;
+        this.#end();
+        this.#drop(dropped & ~(1 << number), timedOut);
+        if (last === undefined) this.#refuse(this.#timeout(), number, reason);
+        else if (timedOut) this.#timeOut(last, reason);
+        else this.#finish(last, reason);
+        return;
+      }
+      case REJECT: {
+        const { delayMs } = engine;
+        const reason = REFUSAL_REASONS[engine.reason]!;
+        const policy = POLICIES[engine.policy]!;
+        this.#end();
+        this.#drop(dropped, true);
+        const { site: { stack }, key } = this.#call;
+        const late = reason === "deadline-exceeded" && this.#sent > 0;
+        const error = late
+          ? this.#timeout()
+          : new RejectedError({ reason, policy, stackName: stack.name, key, retryAfterMs: delayMs < 0 ? undefined : delayMs, cause: this.#discarded });
+        this.#refuse(error, this.#sent, late ? "deadline-exceeded" : "refused");
+        return;
+      }
+      default:
+        this.#goOnAlone(ended);
+    }
+  }
+
+  /** The engine is not there for this call: what runs is waited for, a timer still ends it, and who waited sends once. */
+  #goOnAlone(ended: Attempt<T> | undefined): void {
+    this.#call.epoch = ALONE;
+    const running = this.#running();
+    if (ended !== undefined) {
+      if (ended.state === FULFILLED || running.length === 0) {
+        this.#end();
+        for (const attempt of this.#attempts) if (attempt !== ended) this.#giveUp(attempt, superseded);
+        this.#finish(ended, "unguarded");
+      }
+    } else if (running.length === 0) {
+      this.#start(this.#sent + 1);
+    } else {
+      this.#end();
+      const last = running.pop()!;
+      for (const attempt of running) this.#giveUp(attempt, superseded);
+      this.#timeOut(last, "unguarded");
+    }
+  }
+
+  #start(number: number): void {
+    const call = this.#call;
+    const attempt = new Attempt(call, number, call.site.engine.now);
+    this.#attempts.push(attempt);
+    this.#sent = number;
+    let result: PromiseLike<T> | T;
+    try {
+      result = call.operation(attempt);
+    } catch (error) {
+      result = Promise.reject(error);
+    }
+    (result instanceof Promise ? result : Promise.resolve(result)).then(
+      (value) => this.#ended(attempt, FULFILLED, value),
+      (error) => this.#ended(attempt, REJECTED, error),
+    );
+  }
+
+  #ended(attempt: Attempt<T>, state: number, result: unknown): void {
+    if (attempt.state !== RUNNING) {
+      if (state === FULFILLED) discard(result); // late
+      return;
+    }
+    attempt.state = state;
+    attempt.result = result;
+    const decision = settle(attempt);
+    if (!this.#over) this.#act(decision, attempt); // a classifier may have aborted us
+  }
+
+  readonly #wake = (): void => {
+    if (this.#over) return;
+    const { site: { engine }, handle, epoch } = this.#call;
+    this.#act(epoch === engine.epoch ? engine.wake(handle) : UNGUARDED);
+  };
+
+  /** Lets others wake this call while it waits. By a promise, so that it goes on in its own context and not in theirs. */
+  #sleep(): void {
+    const { site: { engine }, handle } = this.#call;
+    if (!engine.host.wakesOthers()) return;
+    this.#asleep = true;
+    void new Promise<void>((resolve) => engine.sleepers.set(handle, resolve)).then(this.#wake);
+  }
+
+  /** Calls off what would wake this call. */
+  #calm(): void {
+    this.#disarm?.();
+    this.#disarm = undefined;
+    if (this.#asleep) this.#call.site.engine.sleepers.delete(this.#call.handle);
+    this.#asleep = false;
+  }
+
+  // ——— the end ———
+
+  #end(): void {
+    this.#over = true;
+    this.#calm();
+    const { signal } = this.#call;
+    if (signal !== undefined) unfollow(signal, this);
+  }
+
+  #finish(attempt: Attempt<T>, reason: StopReason): void {
+    const { result, state, controller } = attempt;
+    const call = this.#call;
+    report(call, result, this.#sent, reason);
+    if (state === REJECTED) return this.#reject(result);
+    if (call.signal !== undefined && controller !== undefined) followToEnd(call.signal, result, controller);
+    this.#resolve(result as T);
+  }
+
+  #timeOut(attempt: Attempt<T>, reason: StopReason): void {
+    const error = this.#timeout(attempt);
+    if (attempt.state === FULFILLED) discard(attempt.result);
+    attempt.abort(error);
+    this.#refuse(error, this.#sent, reason);
+  }
+
+  #refuse(error: RejectedError | TimeoutError, attempts: number, reason: StopReason): void {
+    report(this.#call, error, attempts, reason);
+    this.#reject(error);
+  }
+
+  // ——— giving up ———
+
+  #running(): Attempt<T>[] {
+    return this.#attempts.filter(({ state }) => state === RUNNING);
+  }
+
+  /** Gives up the attempts of a set: for lack of time, or because another one won. */
+  #drop(set: number, timedOut: boolean): void {
+    if (set === 0) return;
+    const reason = (attempt: Attempt<T>): unknown => (timedOut ? this.#timeout(attempt) : superseded());
+    for (const attempt of this.#attempts) if (set & (1 << attempt.attempt)) this.#giveUp(attempt, reason);
+    this.#attempts = this.#attempts.filter(({ state }) => state !== DROPPED);
+  }
+
+  #giveUp(attempt: Attempt<T>, reason: (attempt: Attempt<T>) => unknown): void {
+    const { state, result } = attempt;
+    if (state === RUNNING) {
+      const why = reason(attempt);
+      this.#discarded = why;
+      attempt.abort(why);
+      return;
+    }
+    this.#discarded = state === FULFILLED && isResponse(result) ? { status: result.status, headers: result.headers } : result;
+    attempt.state = DROPPED;
+    discard(result);
+  }
+
+  /** Time was up for this attempt, or for the whole call; the engine knows which, and says only that. */
+  #timeout(attempt?: Attempt<T>): TimeoutError {
+    const { site: { engine, stack }, startedAt, key } = this.#call;
+    const ofAttempt = attempt !== undefined && engine.now - attempt.startedAt >= stack.attemptLimitMs;
+    return new TimeoutError({
+      policy: ofAttempt ? "attemptTimeout" : "deadline",
+      stackName: stack.name,
+      key,
+      attempt: attempt?.attempt ?? this.#sent,
+      elapsedMs: Math.max(0, engine.now - startedAt),
+      cause: this.#discarded,
+    });
+  }
+}
+
+/** An epoch that no engine has. */
+const ALONE = -1;
+
+function superseded(): DOMException {
+  return new DOMException("Another attempt has answered", "AbortError");
+}

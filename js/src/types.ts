@@ -1,0 +1,230 @@
+// The types users see. What each option means, its range and its default stand in docs/policies/.
+
+import type { Host } from "./host.js";
+import type { CircuitBreaker, RetryBudget } from "./shared.js";
+
+/** Milliseconds, or a number with a unit: `"250ms"`, `"10s"`, `"2m"`, `"1h"`. */
+export type Duration = number | `${number}${"ms" | "s" | "m" | "h"}`;
+
+export type Fetch = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
+
+/** One stack of policies. An absent policy is off, `{}` is its defaults. */
+export interface Config {
+  /** Names the stack in errors, events and metrics. */
+  name?: string;
+  timeout?: TimeoutConfig | false;
+  retry?: RetryConfig | false;
+  breaker?: BreakerConfig | CircuitBreaker | false;
+}
+
+export interface TimeoutConfig {
+  /** Limits the whole call: waiting, all attempts and what lies between them. */
+  total?: Duration | false;
+  /** Limits each attempt, up to the response's headers. */
+  attempt?: Duration | false;
+}
+
+export interface RetryConfig {
+  /** How many attempts there are at most, the first among them. */
+  attempts?: number;
+  backoff?: BackoffConfig;
+  maxRetryAfter?: Duration;
+  clampRetryAfter?: boolean;
+  retryRefusals?: boolean;
+  /** What repeats may cost together: a budget to share, the settings of a private one, or `false` for no limit. */
+  budget?: RetryBudget | BudgetConfig | false;
+}
+
+export interface BackoffConfig {
+  base?: Duration;
+  cap?: Duration;
+  factor?: number;
+  jitter?: "none" | "full" | "equal" | "decorrelated";
+}
+
+export interface BudgetConfig {
+  ratio?: number;
+  window?: Duration;
+  reserve?: number;
+}
+
+export interface BreakerConfig {
+  failureRate?: number;
+  slowRate?: number;
+  slowCall?: Duration | false;
+  minCalls?: number;
+  windowCalls?: number | false;
+  window?: Duration | false;
+  consecutiveFailures?: number | false;
+  openFor?: Duration;
+  growth?: number;
+  maxOpenFor?: Duration;
+  openJitter?: number;
+  resetAfter?: Duration | false;
+  probes?: number;
+  successesToClose?: number | false;
+  halfOpenTimeout?: Duration;
+  countRateLimited?: boolean;
+}
+
+/** What a guard is built with beside its policies. */
+export interface Options {
+  /** What really sends: a `fetch`, or an object that has one, such as a service binding. */
+  fetch?: Fetch | { fetch: Fetch };
+  /** Whose state a request meets: by default its URL's origin; `null` for one state for all. */
+  key?: null | ((input: RequestInfo | URL, init?: RequestInit) => string | null);
+  /** Reads results in place of the built-in rules; `undefined` leaves a result to them. If it throws, they decide. */
+  classify?: Classify;
+  /** Clock, randomness, timers and fetch, where the host's own will not do. */
+  host?: Partial<Host>;
+}
+
+/** What exists only inside a request. */
+export interface RequestScope {
+  fetch?: Fetch | { fetch: Fetch };
+  /** Keeps the runtime from dropping a call whose client has gone: `(promise) => ctx.waitUntil(promise)`. */
+  waitUntil?: (promise: Promise<unknown>) => void;
+}
+
+/** An attempt's end as a classifier sees it: tagged, so that a returned 503 and a thrown error never look alike. */
+export type Settled = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
+
+export type Verdict = "success" | "answered" | "overload" | "transient" | "timeout" | "rejected" | "defect" | "cancelled";
+
+/** A verdict, or an HTTP status to be read as one. */
+export type Classify = (settled: Settled, attempt: { readonly attempt: number }) => Verdict | number | undefined;
+
+/** What one call may say for itself. */
+export interface CallOptions {
+  /** Whether the request may be sent again though it may have been processed. By default the method and its headers say so. */
+  idempotent?: boolean;
+  key?: string | null;
+  /** Limits this call; only shortens the stack's own total. */
+  timeout?: Duration;
+  waitUntil?: (promise: Promise<unknown>) => void;
+  /** How many permits the call costs where permits are counted. */
+  cost?: number;
+  /** How much the call matters, 0 to 255. No policy reads it yet. */
+  priority?: number;
+}
+
+export interface FetchOptions extends CallOptions {
+  /** A fresh body for every attempt, which makes a request repeatable whose body is a stream. */
+  getBody?: () => BodyInit | Promise<BodyInit>;
+  /** Sees each attempt's request before it is sent; may change its headers, or return another to send. */
+  prepare?: (request: Request, attempt: { readonly attempt: number }) => Request | void | Promise<Request | void>;
+}
+
+export interface ExecuteOptions extends CallOptions {
+  /** The caller's own way to leave. */
+  signal?: AbortSignal;
+}
+
+/** What an operation is told about the attempt it is. */
+export interface Attempt {
+  /** 1 for the first. */
+  readonly attempt: number;
+  /** Aborts when this attempt is given up or the caller leaves. */
+  readonly signal: AbortSignal;
+  /** Freezes the latency this attempt is judged by, for instance at the first byte of a stream. */
+  mark(): void;
+}
+
+export type StopReason =
+  | "completed" | "not-retryable" | "not-repeatable" | "body-not-replayable" | "attempts-exhausted" | "deadline-exceeded"
+  | "retry-after-exceeds-deadline" | "retry-after-too-long" | "budget-exceeded" | "refused" | "cancelled"
+  /** The engine could not judge this call, so its result was handed over as it came. */
+  | "unguarded";
+
+export type RefusalReason =
+  | "circuit-open" | "concurrency-limited" | "throttled" | "bulkhead-full" | "rate-limited" | "deadline-exceeded"
+  | "queue-timeout" | "oversized";
+
+/** How a call went. */
+export interface Report {
+  readonly attempts: number;
+  readonly elapsedMs: number;
+  readonly stopReason: StopReason;
+  /** The stack's name, if it has one. */
+  readonly stack: string | undefined;
+  readonly key: string | null;
+}
+
+export type EventType =
+  | "sent" | "settled" | "retry" | "done" | "rejected" | "stale" | "leaseEnded" | "callsFull" | "keysFull" | "restoredFresh"
+  | "opened" | "halfOpen" | "closed" | "reset" | "recorded" | "ignored" | "exhausted"
+  /** The engine died and was replaced: what it had learned is gone, and the calls in hand go on unguarded. */
+  | "trap";
+
+/** Something that happened. Which facts it carries beside these depends on its type; docs/events.md lists them. */
+export interface GuardEvent {
+  readonly type: EventType;
+  /** On the host's clock. */
+  readonly at: number;
+  readonly stack: string | undefined;
+  readonly key: string | null;
+  readonly policy: string | undefined;
+  readonly [fact: string]: unknown;
+}
+
+export type BreakerState = "closed" | "open" | "half-open" | "forced-open" | "disabled";
+
+export interface KeyMetrics {
+  readonly key: string | null;
+  readonly calls: number;
+  readonly attempts: number;
+  readonly verdicts: Readonly<Record<Verdict, number>>;
+  readonly refusals: Readonly<Record<RefusalReason, number>>;
+  /** Settled attempts by latency; a refused call is in none. The last bucket's bound is `Infinity`. */
+  readonly latencies: readonly { readonly belowMs: number; readonly count: number }[];
+  readonly breaker: BreakerReading | undefined;
+}
+
+export interface BreakerReading {
+  readonly state: BreakerState;
+  /** Calls in the window. */
+  readonly calls: number;
+  readonly failures: number;
+  readonly slow: number;
+  /** How often in a row it has opened. */
+  readonly trips: number;
+  /** How long it goes on refusing, if it does and that is known. */
+  readonly retryAfterMs: number | undefined;
+}
+
+export interface Metrics {
+  readonly stack: string | undefined;
+  readonly keys: readonly KeyMetrics[];
+}
+
+/** The circuit of one key: what it reads now, and an operator's hand on it. */
+export interface BreakerHandle extends BreakerReading {
+  forceOpen(): void;
+  forceClosed(): void;
+  /** Back to closed, with nothing learned. */
+  reset(): void;
+  /** Counts, but never refuses. */
+  disable(): void;
+  enable(): void;
+}
+
+export interface Guard {
+  /** `fetch`, guarded. A function of its own: it may be handed on as it is. */
+  readonly fetch: (input: RequestInfo | URL, init?: RequestInit, options?: FetchOptions) => Promise<Response>;
+  /**
+   * Any operation, guarded. Calling this is the caller's word that retry may repeat `operation` (hedging may not);
+   * `idempotent: false` withdraws it, `true` allows hedging too.
+   */
+  execute<T>(operation: (attempt: Attempt) => PromiseLike<T> | T, options?: ExecuteOptions): Promise<T>;
+  /** The same guard with what exists only inside a request. Cheap. */
+  with(scope: RequestScope): Guard;
+  /** Listens to one kind of event, or to all (`"*"`). Returns how to stop. What a listener throws changes nothing. */
+  on(type: EventType | "*", listener: (event: GuardEvent) => void): () => void;
+  metrics(): Metrics;
+  /** What the stack's policies have learned, to be restored in another isolate, process or on another day. */
+  snapshot(): Uint8Array;
+  /** Takes over a snapshot. False when the bytes are damaged or foreign: then nothing has changed. */
+  restore(bytes: Uint8Array): boolean;
+  /** The circuit of a key (an origin, or any URL of it); without a key, the one of calls that have none. */
+  breaker(key?: string | null): BreakerHandle;
+}
