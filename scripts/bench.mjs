@@ -13,6 +13,7 @@ import { inRoot, main, options, run, Stop } from "./run.mjs";
 import { ensureNpmPackages, node22 } from "./setup.mjs";
 
 const PROGRAMS = { rust: benchRust, js: benchJs };
+const SOURCES = { rust: "benches/Cargo.toml", js: "js/bench/bench.mjs" };
 
 main(async () => {
   const { rest, json } = options();
@@ -22,6 +23,7 @@ main(async () => {
   try {
     for (const name of names) {
       if (!PROGRAMS[name]) throw new Stop(`no benchmark is called "${name}"`, `one of: ${Object.keys(PROGRAMS).join(", ")}`);
+      if (!existsSync(inRoot(SOURCES[name]))) throw new Stop(`there is no ${SOURCES[name]} to measure with`);
       const file = join(folder, `${name}.json`);
       await PROGRAMS[name](file);
       if (existsSync(file)) figures.push(...JSON.parse(readFileSync(file, "utf8")));

@@ -2,9 +2,9 @@
 // JavaScript test runs on. Each step remembers the hash of what went in and is skipped while that has not changed.
 //
 //   target/…/forbear_js.wasm   cargo
-//   target/glue/               wasm-bindgen: JavaScript glue, types, forbear_bg.wasm
-//   dist/wasm/                 forbear.wasm (after wasm-opt), forbear.js + .d.ts (glue), exports.d.ts (the raw
-//                              exports), inline.js (the bytes as base64, for hosts that cannot import a .wasm file)
+//   target/glue/               wasm-bindgen: forbear_bg.wasm, the types of its exports, and glue that js/src does without
+//   dist/wasm/                 forbear.wasm (after wasm-opt), exports.d.ts (its exports), inline.js (its bytes in
+//                              base64, for hosts that cannot import a .wasm file)
 //   dist/**                    tsc: js/src → ES modules and their types
 //   build/test/**              tsc: js/test (build/src is dist/, see linkTestsToDist)
 
@@ -44,12 +44,12 @@ async function buildWasm(wasmBindgen) {
   const glue = inRoot("target", "glue");
   const dist = inRoot("dist", "wasm");
 
-  await step("wasm", [compiled, wasmBindgen, inRoot("scripts", "build.mjs")], [dist], async () => {
+  const tools = [inRoot("Cargo.lock"), inRoot("package-lock.json"), inRoot("scripts", "build.mjs")];
+  await step("wasm", [compiled, ...tools], [dist], async () => {
     say("Binding and shrinking the wasm (10 s)");
     rmSync(glue, { recursive: true, force: true });
-    // --omit-default-module-path: the glue must not name a .wasm file itself, or bundlers try to resolve it.
     await run(wasmBindgen, [compiled, "--target", "web", "--out-dir", glue, "--out-name", "forbear",
-      "--omit-default-module-path", "--remove-name-section", "--remove-producers-section"]);
+      "--remove-name-section", "--remove-producers-section"]);
     // Without a target_features section wasm-opt assumes the oldest wasm; these are the features rustc has on by
     // default for this target, and every host we name has had them since 2022.
     await run(node22, [inRoot("node_modules", "binaryen", "bin", "wasm-opt"), join(glue, "forbear_bg.wasm"),
@@ -59,7 +59,7 @@ async function buildWasm(wasmBindgen) {
       "-o", join(glue, "forbear.wasm")]);
 
     mkdirSync(dist, { recursive: true });
-    for (const name of ["forbear.wasm", "forbear.js", "forbear.d.ts"]) copyFileSync(join(glue, name), join(dist, name));
+    copyFileSync(join(glue, "forbear.wasm"), join(dist, "forbear.wasm"));
     copyFileSync(join(glue, "forbear_bg.wasm.d.ts"), join(dist, "exports.d.ts"));
     // TypeScript looks here for the type of `import module from "…/forbear.wasm"`.
     write(join(dist, "forbear.d.wasm.ts"), "declare const module: WebAssembly.Module;\nexport default module;\n");
@@ -71,8 +71,8 @@ async function buildWasm(wasmBindgen) {
 // ——— TypeScript ———
 
 /**
- * How js/src sees the wasm: dist/ is laid over js/src (`rootDirs` in tsconfig.json), so "./wasm/forbear.js" written
- * in js/src/engine.ts finds its types in dist/wasm/, and the same words are right in the emitted dist/engine.js.
+ * How js/src sees the wasm: dist/ is laid over js/src (`rootDirs` in tsconfig.json), so "./wasm/inline.js" written
+ * in js/src finds its types in dist/wasm/, and the same words are right in what is emitted to dist/.
  */
 async function buildTypeScript() {
   const config = [inRoot("tsconfig.json"), inRoot("package-lock.json")];
@@ -82,6 +82,8 @@ async function buildTypeScript() {
   await step("shim", [...config, ...wasmTypes, ...sources], [inRoot("dist", "entry")], async () => {
     say("Compiling js/src");
     removeStale(inRoot("dist"), inRoot("js", "src"), "wasm");
+    // What tsc remembers of its last run would keep it from writing again what was deleted from dist/.
+    rmSync(inRoot("build", "tsbuildinfo"), { recursive: true, force: true });
     await run(node22, [tsc, "--project", inRoot("tsconfig.json")]);
   });
 
