@@ -18,7 +18,7 @@ impl Rng {
     }
 
     /// The next word.
-    pub fn next(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut word = self.0;
         word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -29,7 +29,7 @@ impl Rng {
     /// A number in `low..=high`, every one equally likely but for one part in 2⁶⁴; `low` when the bounds are crossed.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         let Some(width) = high.checked_sub(low) else { return low };
-        let scaled = (u128::from(self.next()) * (u128::from(width) + 1)) >> 64;
+        let scaled = (u128::from(self.word()) * (u128::from(width) + 1)) >> 64;
         low + scaled as u64
     }
 }
@@ -42,9 +42,9 @@ mod tests {
     fn splitmix64_gives_the_published_words() {
         // The first words of the reference generator for seed 1234567 (Vigna, splitmix64.c, xoshiro's test vector).
         let mut rng = Rng::new(1_234_567);
-        assert_eq!(rng.next(), 6_457_827_717_110_365_317);
-        assert_eq!(rng.next(), 3_203_168_211_198_807_973);
-        assert_eq!(rng.next(), 9_817_491_932_198_370_423);
+        assert_eq!(rng.word(), 6_457_827_717_110_365_317);
+        assert_eq!(rng.word(), 3_203_168_211_198_807_973);
+        assert_eq!(rng.word(), 9_817_491_932_198_370_423);
     }
 
     #[test]

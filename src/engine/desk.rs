@@ -277,10 +277,10 @@ impl Desk {
 
     /// What was paid for was never sent.
     pub fn refund(&mut self, stack: &Stack, call: &mut Call) {
-        if let Some(receipt) = call.receipt.take() {
-            if let Some(budget) = stack.budget.and_then(|place| self.budget_mut(place)) {
-                budget.refund(receipt);
-            }
+        if let Some(receipt) = call.receipt.take()
+            && let Some(budget) = stack.budget.and_then(|place| self.budget_mut(place))
+        {
+            budget.refund(receipt);
         }
     }
 }

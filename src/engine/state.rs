@@ -89,12 +89,13 @@ impl Desk {
                     gate.forget(Key::NEW);
                     return Ok(true);
                 }
-            } else if let Some(budget) = self.budget_mut(*place) {
-                if kind == Kind::Budget && budget.fingerprint() == fingerprint {
-                    budget.restore(now, &mut state)?;
-                    budget.forget(Key::NEW, now);
-                    return Ok(true);
-                }
+            } else if let Some(budget) = self.budget_mut(*place)
+                && kind == Kind::Budget
+                && budget.fingerprint() == fingerprint
+            {
+                budget.restore(now, &mut state)?;
+                budget.forget(Key::NEW, now);
+                return Ok(true);
             }
         }
         Ok(false)

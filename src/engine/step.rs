@@ -91,14 +91,14 @@ impl Turn<'_> {
         call.in_hand = AttemptSet::EMPTY;
         call.hedge_at = Instant::NEVER;
         call.turns = 0;
-        call.waiting = Waiting { dice: self.verb.rng.next(), ..Waiting::NOWHERE };
+        call.waiting = Waiting { dice: self.verb.rng.word(), ..Waiting::NOWHERE };
     }
 
     /// Starts what is due, if the gates let it.
     pub fn go_on(&mut self) -> Ruling {
         if self.call.want == Want::Nothing && self.call.hedge_at <= self.now() {
             self.call.want = Want::Hedge;
-            self.call.waiting = Waiting { dice: self.verb.rng.next(), ..Waiting::NOWHERE };
+            self.call.waiting = Waiting { dice: self.verb.rng.word(), ..Waiting::NOWHERE };
         }
         match self.call.want {
             Want::Primary(due) if due <= self.now() => {}

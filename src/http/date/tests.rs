@@ -29,11 +29,11 @@ fn any_bytes_at_all_are_read_without_a_panic() {
     let mut rng = Rng::new(1);
     for _ in 0..20_000 {
         let length = rng.between(0, 40);
-        let noise: Vec<u8> = (0..length).map(|_| rng.next() as u8).collect();
+        let noise: Vec<u8> = (0..length).map(|_| rng.word() as u8).collect();
         let salad: String = (0..length).filter_map(|_| words.get(rng.between(0, 13) as usize)).copied().collect();
         for field in [&noise[..], salad.as_bytes()] {
-            let _ = retry_after(field, rng.next(), None);
-            let _ = retry_after(b"Sun, 06 Nov 1994 08:49:37 GMT", rng.next(), Some(field));
+            let _ = retry_after(field, rng.word(), None);
+            let _ = retry_after(b"Sun, 06 Nov 1994 08:49:37 GMT", rng.word(), Some(field));
         }
     }
 }

@@ -190,7 +190,7 @@ fn damaged_bytes_change_nothing() {
     for end in 0..bytes.len() {
         assert_eq!(budget.restore(at(40_000), &mut Reader::new(&bytes[..end])), Err(Damaged));
         let mut noise = bytes.clone();
-        noise[end] = rng.next() as u8;
+        noise[end] = rng.word() as u8;
         let _ = self::budget(5).restore(at(40_000), &mut Reader::new(&noise));
     }
     assert_eq!(saved(&budget, at(40_000)), bytes);
