@@ -6,7 +6,7 @@ import { colours } from "./theme.js";
 const FONT = '11px ui-sans-serif, system-ui, "Liberation Sans", sans-serif';
 const BOLD = FONT.replace("11px", "600 11px");
 const LEFT = 62;
-const RIGHT = 74;
+const RIGHT = 80;
 const RIGHT_NARROW = 56;
 const NARROW = 460;
 const BOTTOM = 24;

@@ -108,13 +108,15 @@ function bothLanes(plot, history, now, height) {
 
 // ——— waits ———
 
-const FLOOR_MS = 0.7;
+/** The clock counts whole milliseconds; what took none is drawn just below 1 ms. */
+const FLOOR_MS = 0.3;
+const LEAST_MS = 0.6;
 const CEILING_MS = 30_000;
 
 export function latency(lane, name) {
   return (canvas, history, now) => {
     const plot = surface(canvas, now);
-    const share = (v) => Math.log(Math.min(Math.max(v, FLOOR_MS), CEILING_MS) / FLOOR_MS) / Math.log(CEILING_MS / FLOOR_MS);
+    const share = (v) => Math.log(Math.min(Math.max(v, LEAST_MS), CEILING_MS) / FLOOR_MS) / Math.log(CEILING_MS / FLOOR_MS);
     const y = (v) => plot.y + plot.h * (1 - share(v));
     rules(plot, [1, 10, 100, 1_000, 10_000].map((v) => [y(v), ms(v)]));
     clipped(plot, () => {

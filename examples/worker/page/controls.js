@@ -13,8 +13,8 @@ export function controls(on) {
   let shown = null;
   let dragging = false;
 
-  for (const [mode, { label }] of Object.entries(FAULTS)) modes.append(choice("mode", mode, label));
-  for (const rate of RATES) rates.append(choice("rate", rate, String(rate), rate === START_RATE));
+  for (const [mode, { label, gist }] of Object.entries(FAULTS)) modes.append(choice("mode", mode, label, { gist }));
+  for (const rate of RATES) rates.append(choice("rate", rate, String(rate), { checked: rate === START_RATE }));
   const rate = () => Number(rates.querySelector(":checked").value);
 
   modes.addEventListener("change", ({ target }) => on.fault({ mode: target.value }));
@@ -74,11 +74,15 @@ function set(input, fault) {
   input.say(fault[input.name]);
 }
 
-function choice(name, value, text, checked = false) {
+function choice(name, value, text, { checked = false, gist } = {}) {
   const node = document.createElement("label");
-  const words = document.createElement("span");
-  words.textContent = text;
+  const face = Object.assign(document.createElement("span"), { textContent: text });
+  const input = Object.assign(document.createElement("input"), { type: "radio", name, value, checked });
+  if (gist) {
+    face.append(Object.assign(document.createElement("small"), { textContent: gist }));
+    input.setAttribute("aria-label", `${text}: ${gist}`);
+  }
   node.className = "choice";
-  node.append(Object.assign(document.createElement("input"), { type: "radio", name, value, checked }), words);
+  node.append(input, face);
   return node;
 }

@@ -9,36 +9,43 @@ const patience = { field: "retryAfter", label: "Retry-After", min: 0, max: 30, s
 export const FAULTS = {
   healthy: {
     label: "Healthy",
+    gist: "answers in about 40 ms",
     dials: [],
     hint: (f) => `Answers every call, typically in ${ms(f.delayMs)}, now and then a little later.`,
   },
   slow: {
     label: "Slow",
+    gist: "answers after 1.5 s",
     dials: [delay("Time to answer", 5_000, 100), share],
     hint: (f) => `Answers ${calls(f)}, but takes about ${ms(f.delayMs)}. forbear lets an attempt last 1 s, and takes 800 ms for slow.`,
   },
   unavailable: {
     label: "Unavailable",
+    gist: "503, asks for 2 s of peace",
     dials: [patience, share],
     hint: (f) => `Answers ${calls(f)} with 503 at once and asks to be left alone for ${f.retryAfter} s (Retry-After). A retry may not come sooner.`,
   },
   errors: {
     label: "Errors",
+    gist: "500 for 1 call in 10",
     dials: [share],
     hint: (f) => `Answers ${calls(f)} with 500. Retries mend what the budget allows: one retry for every ten calls.`,
   },
   resets: {
     label: "Resets",
+    gist: "breaks 1 connection in 5",
     dials: [share],
     hint: (f) => `Takes ${calls(f)} in, then resets the connection: the caller cannot know whether the work was done.`,
   },
   dead: {
     label: "Dead",
+    gist: "holds a call 500 ms, then breaks it",
     dials: [delay("Held before it fails", 5_000, 100), share],
     hint: (f) => `Holds ${calls(f)} for ${ms(f.delayMs)}, then breaks the connection.${f.rate === 1 ? " Nothing succeeds." : ""}`,
   },
   stalled: {
     label: "Stalled",
+    gist: "takes calls, never answers",
     dials: [share],
     hint: (f) => `Takes ${calls(f)} in and never answers. Whoever sets no timeout waits until something in between gives up, here after ${ms(f.delayMs)}.`,
   },

@@ -12,7 +12,7 @@ export function story(now) {
   if (link === "opening") return ["opening", "Opening the line to the Worker…"];
   if (fault === null) return ["no-upstream", "The faulty upstream does not run, so both lanes meet a closed door. Start it with: node examples/worker/upstream.mjs"];
   if (paused) return ["paused", "Traffic is paused. Calls made by hand still show up below."];
-  if (guarded.calls === 0) return ["starting", "The first calls are on their way."];
+  if (fault === undefined || guarded.calls === 0) return ["starting", "The first calls are on their way."];
   if (breaker.state === "open") return fault.mode === "healthy" ? healing(now) : open(now);
   if (breaker.state === "half-open") return ["half-open", "forbear has sent **one probe** to see whether the upstream is back; everyone else is still answered at once."];
   return closed(now);
