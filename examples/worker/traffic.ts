@@ -5,18 +5,16 @@
 // Worker → page   { type: "tick", now, events: [call records], inFlight, breaker, skipped }   after every message
 //                 { type: "stats", ... }                                                     as GET /stats, once a second
 
-import type { Context, Env, WorkerSocket } from "./env";
+import type { Env } from "./env";
 import { breakerNow, stats } from "./report";
 import { eventsAfter, inFlight, LANES, lastSeq, type Lane } from "./stats";
-
-declare const WebSocketPair: new () => { 0: WebSocket; 1: WorkerSocket };
 
 /** More calls than these at once, and a lane is asked no more: callers that only wait must not pile up without end. */
 const MOST_IN_FLIGHT = 256;
 const MOST_CALLS_PER_MESSAGE = 20;
 const STATS_EVERY_MS = 1_000;
 
-export function openTraffic(env: Env, ctx: Context): Response {
+export function openTraffic(env: Env, ctx: ExecutionContext): Response {
   const { 0: page, 1: socket } = new WebSocketPair();
   let cursor = lastSeq();
   let statsAt = 0;
@@ -50,7 +48,7 @@ export function openTraffic(env: Env, ctx: Context): Response {
     if (Date.now() - statsAt >= STATS_EVERY_MS) ctx.waitUntil(tell().catch(() => {}));
   });
   socket.addEventListener("close", () => socket.close());
-  return new Response(null, { status: 101, webSocket: page } as ResponseInit);
+  return new Response(null, { status: 101, webSocket: page });
 }
 
 function wanted(data: unknown): number {

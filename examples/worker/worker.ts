@@ -1,7 +1,7 @@
 // The demo Worker: a small JSON interface over two lanes to the same faulty upstream, one plain `fetch`, one guarded
 // by forbear. The page at `/` (examples/worker/page) drives both and draws what happens. README.md has the interface.
 
-import type { Context, Env } from "./env";
+import type { Env } from "./env";
 import { guard } from "./guard";
 import { callGuarded, callPlain } from "./lanes";
 import { stats } from "./report";
@@ -9,7 +9,7 @@ import { forget, measured } from "./stats";
 import { openTraffic } from "./traffic";
 import { forgetCounts, setFault } from "./upstream";
 
-type Route = (env: Env, request: Request, ctx: Context) => Response | Promise<Response>;
+type Route = (env: Env, request: Request, ctx: ExecutionContext) => Response | Promise<Response>;
 
 const routes: Record<string, Route> = {
   "GET /plain": (env, request, ctx) => kept(ctx, measured("plain", () => callPlain(env))),
@@ -22,7 +22,7 @@ const routes: Record<string, Route> = {
 };
 
 export default {
-  async fetch(request: Request, env: Env, ctx: Context): Promise<Response> {
+  async fetch(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
     const { pathname } = new URL(request.url);
     const route = routes[`${request.method} ${pathname}`];
     if (!route) return json({ error: `there is no ${request.method} ${pathname}`, routes: Object.keys(routes) }, 404);
@@ -39,7 +39,7 @@ async function reset(env: Env) {
 }
 
 /** Lets the call end, and be counted, even when whoever asked for it has gone. */
-async function kept(ctx: Context, call: Promise<unknown>): Promise<Response> {
+async function kept(ctx: ExecutionContext, call: Promise<unknown>): Promise<Response> {
   ctx.waitUntil(call);
   return json(await call);
 }
