@@ -45,8 +45,8 @@ async function runPart(name) {
 async function testEngine() {
   await ensureRustLinters();
   await run("cargo", ["fmt", "--all", "--check"], { fix: "cargo fmt --all" });
-  await run("cargo", ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]);
-  await run("cargo", ["test", "--quiet", "--workspace"]);
+  await run("cargo", ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+  await run("cargo", ["test", "--workspace", "--", "--quiet"]);
 }
 
 async function testBrowser() {
