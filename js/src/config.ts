@@ -175,7 +175,7 @@ function unknownName(parent: string, name: string, paths: readonly string[], bel
   for (const path of paths) if (below === "" || path.startsWith(`${below}.`)) names.add(path.slice(below ? below.length + 1 : 0).split(".")[0]!);
   names.delete("");
   const nearest = [...names].sort((a, b) => distance(name, a) - distance(name, b))[0]!;
-  const hint = distance(name, nearest) <= 3 ? `did you mean "${nearest}"?` : `known are ${[...names].join(", ")}`;
+  const hint = distance(name, nearest) <= Math.ceil(name.length / 3) ? `did you mean "${nearest}"?` : `known are ${[...names].join(", ")}`;
   return new ConfigError(`${join(parent, name)}: unknown; ${hint}`, { path: join(parent, name), allowed: [...names].join(", ") });
 }
 

@@ -188,7 +188,7 @@ export class Engine {
     // Objects first: building one uses the same pending document.
     const shares = settings.shares.map(({ policy, object }) => [policy, this.#objectId(instance, object)] as const);
     this.#fill(instance, settings);
-    for (const [policy, object] of shares) this.#accept(instance, settings, exports.config_share(policy, object) - 1);
+    for (const [policy, object] of shares) this.#accept(instance, settings, -exports.config_share(policy, object));
     return this.#accept(instance, settings, exports.config_stack());
   }
 

@@ -192,7 +192,7 @@ export class Race<T> implements Follower {
     const error = this.#timeout(attempt);
     if (attempt.state === FULFILLED) discard(attempt.result);
     attempt.abort(error);
-    this.#refuse(error, this.#sent, reason);
+    this.#refuse(error, this.#sent, error.policy === "deadline" ? "deadline-exceeded" : reason);
   }
 
   #refuse(error: RejectedError | TimeoutError, attempts: number, reason: StopReason): void {

@@ -1,5 +1,6 @@
 // A world of one's own: a clock that moves when told to, timers that fire by it, chosen randomness, a scripted fetch.
 
+import { AsyncResource } from "node:async_hooks";
 import type { Host } from "../../src/host.js";
 
 interface Timer {
@@ -23,7 +24,7 @@ export class FakeHost implements Host {
   };
   arm = (delayMs: number, wake: () => void): (() => void) => {
     this.armed++;
-    const timer = { at: this.time + delayMs, wake };
+    const timer = { at: this.time + delayMs, wake: AsyncResource.bind(wake) };
     this.timers.push(timer);
     return () => {
       const at = this.timers.indexOf(timer);

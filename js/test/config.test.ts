@@ -1,0 +1,156 @@
+// Configuration: what may be written, what is refused and in which words, and what two guards share.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isRacing, readShared, readStack } from "../src/config.js";
+import { ConfigError } from "../src/index.js";
+import { OPTIONS, POLICIES } from "../src/generated/vocabulary.js";
+import { SharedObject } from "../src/shared.js";
+import type { Config } from "../src/types.js";
+import { reasonOf } from "./support/host.js";
+import { shim } from "./support/shim.js";
+
+const refused = (config: unknown): ConfigError => {
+  try {
+    shim().guard(config as Config);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error;
+  }
+  assert.fail(`was accepted: ${JSON.stringify(config)}`);
+};
+
+const budget = (config: object = {}) => new SharedObject("budget", readShared("budget", "retryBudget", config)) as never;
+
+test("wrong configurations are refused at construction: path, value, and what may stand there", () => {
+  const table: [config: unknown, path: string, message: RegExp][] = [
+    [{ retry: { attempts: 0 } }, "retry.attempts", /^retry\.attempts: 0 is not allowed; expected 1 to 15$/],
+    [{ retry: { attempts: 2.5 } }, "retry.attempts", /2\.5 is not allowed/],
+    [{ retry: { attempts: NaN } }, "retry.attempts", /NaN is not allowed; expected 1 to 15/],
+    [{ retry: { attempts: Infinity } }, "retry.attempts", /Infinity is not allowed/],
+    [{ retry: { attempts: "3" } }, "retry.attempts", /"3" is not allowed/],
+    [{ retry: { attempts: null } }, "retry.attempts", /null is not allowed/],
+    [{ retry: { attempts: false } }, "retry.attempts", /false is not allowed/],
+    [{ retry: { atempts: 3 } }, "retry.atempts", /unknown; did you mean "attempts"\?/],
+    [{ retry: { backoff: { base: "fast" } } }, "retry.backoff.base", /"fast" is not allowed; expected 1ms to 24h/],
+    [{ retry: { backoff: { base: "1d" } } }, "retry.backoff.base", /"1d" is not allowed/],
+    [{ retry: { backoff: { base: -5 } } }, "retry.backoff.base", /-5 is not allowed/],
+    [{ retry: { backoff: { jitter: "ful" } } }, "retry.backoff.jitter", /"ful" is not allowed; expected one of none, full, equal, decorrelated/],
+    [{ retry: { backoff: 100 } }, "retry.backoff", /100 is not allowed; expected an object/],
+    [{ retry: { clampRetryAfter: "yes" } }, "retry.clampRetryAfter", /expected true or false/],
+    [{ retry: { budget: { ratio: 2 } } }, "retry.budget.ratio", /2 is not allowed; expected 0 to 1/],
+    [{ retry: { budget: 0.1 } }, "retry.budget", /0\.1 is not allowed/],
+    [{ retry: true }, "retry", /true is not allowed; expected an object/],
+    [{ retry: [] }, "retry", /expected an object/],
+    [{ timeout: "10s" }, "timeout", /"10s" is not allowed; expected an object/],
+    [{ timeout: { totl: 1 } }, "timeout.totl", /did you mean "total"\?/],
+    [{ timeout: { total: "2s", attempt: 0 } }, "timeout.attempt", /0 is not allowed; expected 1ms to 24h/],
+    [{ timeouts: {} }, "timeouts", /did you mean "timeout"\?/],
+    [{ cache: {} }, "cache", /unknown; known are name, timeout, retry, /],
+    [{ breaker: { failureRate: 1.5 } }, "breaker.failureRate", /1\.5 is not allowed/],
+    [{ breaker: { slowCall: "never" } }, "breaker.slowCall", /, or false$/],
+    [{ breaker: budget() }, "breaker", /"budget" is not allowed/],
+    [{ name: 5 }, "name", /name: expected a string/],
+    [null, "configuration", /null is not allowed; expected an object/],
+    ["retry", "configuration", /expected an object/],
+  ];
+  for (const [config, path, message] of table) {
+    const error = refused(config);
+    assert.equal(error.path, path);
+    assert.match(error.message, message);
+    assert.equal(error.name, "ConfigError");
+  }
+  assert.equal(refused({ retry: { backoff: { base: "25h" } } }).value, "25h", "the value as it was written");
+});
+
+test("values that do not go together are refused with the range that is left", () => {
+  const error = refused({ breaker: { minCalls: 500, windowCalls: 100 } });
+  assert.match(error.message, /is not allowed beside the other options; expected /);
+});
+
+test("a shared object's settings are refused where it is made", () => {
+  assert.throws(() => budget({ ratoi: 0.1 }), { name: "ConfigError", message: 'retryBudget.ratoi: unknown; did you mean "ratio"?' });
+  const { engine } = shim();
+  assert.throws(() => engine.check(budget({ ratio: 3 })), { name: "ConfigError", path: "retryBudget.ratio", message: /3 is not allowed; expected 0 to 1/ });
+});
+
+test("every option of every policy is reached by its path, and takes its own default", () => {
+  for (const policy of POLICIES) {
+    if (policy === "hedge") continue; // not offered yet
+    const section = { deadline: "timeout", attemptTimeout: "timeout", budget: "retry.budget" }[policy as string] ?? policy;
+    for (const { name, kind, words, default: value } of OPTIONS[policy]) {
+      const given = value === null ? false : kind === "flag" ? value === 1 : kind === "word" ? words![value] : value;
+      const config = `${section}.${name}`.split(".").reduceRight<unknown>((inner, key) => ({ [key]: inner }), given);
+      shim().guard(config as Config);
+    }
+  }
+});
+
+test("durations are milliseconds, or a number with a unit", () => {
+  for (const [written, millis] of [[250, 250], ["250ms", 250], ["10s", 10_000], ["2m", 120_000], ["1h", 3_600_000], ["0.5s", 500]] as const) {
+    assert.equal(readStack({ timeout: { total: written } }).values[0]?.number, millis);
+  }
+});
+
+test("false turns off, undefined is absent, and {} is the defaults", () => {
+  const on = (config: object) => readStack(config).on.map((policy) => POLICIES[policy]).sort();
+  assert.deepEqual(on({}), []);
+  assert.deepEqual(on({ retry: false, timeout: false, breaker: undefined }), []);
+  assert.deepEqual(on({ retry: {}, breaker: {} }), ["breaker", "retry"]);
+  assert.deepEqual(on({ timeout: {} }), ["attemptTimeout", "deadline"]);
+  assert.deepEqual(on({ timeout: { total: "1s" } }), ["deadline"]);
+  assert.deepEqual(on({ timeout: { total: false, attempt: "1s" } }), ["attemptTimeout"]);
+  assert.deepEqual(on({ timeout: { total: false } }), []);
+  assert.deepEqual(readStack({ retry: { attempts: undefined } }).values, []);
+  assert.equal(readStack({ breaker: { slowCall: false } }).values[0]?.number, NaN);
+  assert.equal(readStack({ breaker: { consecutiveFailures: Infinity } }).values[0]?.number, NaN);
+  assert.equal(readStack({ retry: { budget: false } }).values[0]?.number, 0);
+  assert.deepEqual(on({ retry: { budget: { ratio: 0.5 } } }), ["budget", "retry"]);
+});
+
+test("only what may end an attempt early makes a stack race", () => {
+  assert.equal(isRacing(readStack({ retry: {}, breaker: {} })), false);
+  assert.equal(isRacing(readStack({ timeout: { attempt: 5 } })), true);
+  assert.equal(isRacing(readStack({ timeout: { total: 5 } })), true);
+});
+
+test("stacks that mean the same are the same stack, however their configuration is written", () => {
+  const { engine, stacks } = shim();
+  const shared = budget();
+  const one = stacks.of({ retry: { attempts: 3, backoff: { base: "1s", cap: 5_000 }, budget: shared }, breaker: {} });
+  assert.equal(stacks.of({ breaker: {}, retry: { budget: shared, backoff: { cap: "5s", base: 1_000 }, attempts: 3 } }), one);
+  assert.notEqual(stacks.of({ retry: { attempts: 3, backoff: { base: "1s", cap: 5_000 }, budget: budget() }, breaker: {} }), one, "another budget");
+  assert.notEqual(stacks.of({ name: "x", retry: { attempts: 3, backoff: { base: "1s", cap: 5_000 }, budget: shared }, breaker: {} }), one, "another name");
+  assert.notEqual(stacks.of({ breaker: { slowCall: false } }), stacks.of({ breaker: { slowCall: "1s" } }));
+  assert.equal(engine.stacks.length, 5);
+});
+
+test("a guard that is built inside a handler shares its state with the ones before it", async () => {
+  const { guard } = shim();
+  for (let request = 0; request < 1_000; request++) await guard({ name: "payments", retry: { attempts: 3 } }).execute(() => request);
+  assert.equal(guard({ name: "payments", retry: { attempts: 3 } }).metrics().keys[0]?.calls, 1_000);
+});
+
+test("beyond 256 different stacks an error names the cure", () => {
+  const { guard } = shim();
+  for (let i = 0; i < 256; i++) guard({ name: `stack ${i}`, retry: {} });
+  assert.throws(() => guard({ name: "one more", retry: {} }), { name: "ConfigError", message: /256 .*at module scope.*not inside a handler/ });
+  guard({ name: "stack 7", retry: {} });
+});
+
+test("a refused stack leaves no trace, and the next one is built as if it had not been", () => {
+  const { engine, guard } = shim();
+  for (let i = 0; i < 300; i++) assert.throws(() => guard({ retry: { attempts: 99 }, breaker: { minCalls: i + 1 } }));
+  guard({ retry: {} });
+  assert.equal(engine.stacks.length, 1);
+});
+
+test("a bad option of a call rejects the call and sends nothing", async () => {
+  const { guard } = shim();
+  let sent = 0;
+  const stack = guard({ retry: {} }, { fetch: async () => (sent++, new Response()) });
+  const error = (await reasonOf(stack.fetch("https://a.example/", {}, { timeout: "soon" as never }))) as ConfigError;
+  assert.ok(error instanceof ConfigError);
+  assert.equal(error.path, "timeout");
+  assert.equal(sent, 0);
+});

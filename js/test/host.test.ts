@@ -1,0 +1,145 @@
+// What the package takes from its host, and when: nothing at import or construction, and never more than it gives back.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { defaultHost, workersHost } from "../src/host.js";
+import { forbear, RejectedError, wrapFetch } from "../src/entry/node.js";
+import { quiet, reasonOf } from "./support/host.js";
+import { shim } from "./support/shim.js";
+
+const run = promisify(execFile);
+const entry = (name: string): string => new URL(`../src/entry/${name}.js`, import.meta.url).href;
+
+/** Runs a script in a process of its own, with the strictest view of rejections. */
+async function script(source: string, env: Record<string, string> = {}): Promise<{ stdout: string; ms: number }> {
+  const started = performance.now();
+  const { stdout } = await run(process.execPath, ["--unhandled-rejections=strict", "--input-type=module", "--eval", source], { env: { ...process.env, ...env } });
+  return { stdout: stdout.trim(), ms: performance.now() - started };
+}
+
+for (const name of ["node", "browser"]) {
+  test(`${name}: importing and building every kind of guard uses no clock, timer, randomness, signal or fetch`, async () => {
+    const { stdout } = await script(`
+      const poison = (object, name) => { object[name] = () => { throw new Error(name + " was used"); }; };
+      for (const name of ["setTimeout", "setInterval", "setImmediate", "queueMicrotask", "fetch"]) poison(globalThis, name);
+      poison(Date, "now"); poison(Math, "random"); poison(performance, "now");
+      poison(crypto, "getRandomValues"); poison(crypto, "randomUUID"); poison(AbortSignal, "timeout"); poison(AbortSignal, "any");
+      globalThis.AbortController = class { constructor() { throw new Error("AbortController was used"); } };
+      const { forbear, wrapFetch, retryBudget, circuitBreaker } = await import(${JSON.stringify(entry(name))});
+      const budget = retryBudget({ ratio: 0.2 });
+      const breaker = circuitBreaker({ slowCall: "1s" });
+      const guard = forbear({ name: "all", timeout: { total: "10s", attempt: "2s" }, retry: { budget }, breaker });
+      guard.on("*", () => {});
+      guard.with({ fetch: () => {}, waitUntil: () => {} });
+      wrapFetch({ timeout: {}, retry: {}, breaker: {} });
+      process.stdout.write("built");
+    `);
+    assert.equal(stdout, "built");
+  });
+}
+
+test("a process whose calls are done ends by itself, though their timeouts were far away", async () => {
+  const { stdout, ms } = await script(`
+    const { forbear } = await import(${JSON.stringify(entry("node"))});
+    const guard = forbear({ timeout: { attempt: "10m", total: "1h" }, retry: {} });
+    for (let i = 0; i < 100; i++) await guard.execute(async () => i);
+    await Promise.all(Array.from({ length: 100 }, (_, i) => guard.execute(() => new Promise((done) => setImmediate(done)))));
+    process.stdout.write("done");
+  `);
+  assert.equal(stdout, "done");
+  assert.ok(ms < 60_000);
+});
+
+test("a process never ends early: a backoff, and a timeout that nothing else holds it for, are waited for", async () => {
+  const { stdout } = await script(`
+    const { forbear } = await import(${JSON.stringify(entry("node"))});
+    const guard = forbear({ timeout: { attempt: 30 }, retry: { attempts: 3, backoff: { base: 20, jitter: "none" } } });
+    let attempts = 0;
+    await guard.execute(() => (attempts++, new Promise(() => {}))).catch((error) => process.stdout.write(error.name + " " + attempts));
+  `);
+  assert.equal(stdout, "TimeoutError 3");
+});
+
+test("the real host drives a real call from end to end", async () => {
+  let attempts = 0;
+  const guard = forbear({ name: "real", timeout: { attempt: "5s", total: "20s" }, retry: { backoff: { base: 1 } }, breaker: {} });
+  assert.equal(await guard.execute(({ attempt }) => (++attempts < 3 ? Promise.reject(new Error("lost")) : attempt)), 3);
+  assert.equal((await wrapFetch({ retry: {} }, { fetch: async () => new Response("x") })("https://a.example/")).status, 200);
+});
+
+test("randomness: whole numbers below 2⁵³ that do not repeat, from a start drawn at the first call only", () => {
+  for (const host of [defaultHost(), workersHost()]) {
+    const drawn = new Set(Array.from({ length: 10_000 }, () => host.random()));
+    assert.equal(drawn.size, 10_000);
+    for (const number of drawn) assert.ok(Number.isInteger(number) && number >= 0 && number < 2 ** 53);
+  }
+});
+
+test("a part of the host may be replaced; guards on another host have state of their own", async () => {
+  let now = 5;
+  const host = { now: () => now };
+  const config = { breaker: { consecutiveFailures: 1 } };
+  const here = forbear(config, { host });
+  await reasonOf(here.execute(() => Promise.reject(new Error("lost"))));
+  assert.ok((await reasonOf(forbear(config, { host }).execute(() => 1))) instanceof RejectedError, "the same host, the same state");
+  assert.equal(await forbear(config).execute(() => 1), 1);
+  now += 40_000;
+  assert.equal(await here.execute(() => 2), 2, "the breaker reads that host's clock");
+});
+
+test("on Workers one call wakes another only where the runtime hands promises over between requests", () => {
+  const world = globalThis as { Cloudflare?: object };
+  assert.equal(workersHost().wakesOthers(), false);
+  world.Cloudflare = { compatibilityFlags: { handle_cross_request_promise_resolution: true } };
+  assert.equal(workersHost().wakesOthers(), true);
+  delete world.Cloudflare;
+  assert.equal(defaultHost().wakesOthers(), true);
+});
+
+test("a call that waits may be woken before its time, in its own asynchronous context, and where hints are off it is not", async () => {
+  for (const wakes of [true, false]) {
+    const { host, engine, guard } = shim();
+    host.wakesOthers = () => wakes;
+    const storage = new AsyncLocalStorage<string>();
+    const seen: (string | undefined)[] = [];
+    const pending = storage.run("its own", () => guard({ retry: { backoff: { jitter: "none" } } }).execute(({ attempt }) => {
+      seen.push(storage.getStore());
+      return attempt === 1 ? Promise.reject(new Error("lost")) : "fine";
+    }));
+    await quiet();
+    assert.equal(engine.sleepers.size, wakes ? 1 : 0);
+    host.time += 100;
+    if (wakes) storage.run("another's", () => [...engine.sleepers.values()][0]!());
+    else await host.pass(0);
+    assert.equal(await pending, "fine");
+    assert.deepEqual(seen, ["its own", "its own"]);
+    assert.equal(engine.sleepers.size, 0);
+    assert.equal(host.timers.length, 0);
+  }
+});
+
+test("a hint for a call that is over, or comes twice, does nothing", async () => {
+  const { host, engine, guard } = shim();
+  const pending = guard({ retry: { attempts: 2 } }).execute(({ attempt }) => (attempt === 1 ? Promise.reject(new Error("lost")) : "fine"));
+  await quiet();
+  const [wake] = [...engine.sleepers.values()];
+  wake!();
+  wake!();
+  await host.pass(1_000);
+  assert.equal(await pending, "fine");
+  wake!();
+  await quiet();
+});
+
+test("the emitted types of the core name no type of Node", async () => {
+  const { readdirSync, readFileSync } = await import("node:fs");
+  const folder = new URL("../src/", import.meta.url);
+  const files = readdirSync(folder).filter((name) => name.endsWith(".d.ts"));
+  assert.ok(files.length > 10);
+  for (const file of files) {
+    assert.doesNotMatch(readFileSync(new URL(file, folder), "utf8"), /NodeJS\.|node:|types="node"|Buffer\b(?!Source)/, file);
+  }
+});

@@ -1,0 +1,139 @@
+// How results and errors are read, on every runtime we know the words of.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { OUTCOMES } from "../src/generated/vocabulary.js";
+import { classified, outcomeOfError, outcomeOfValue } from "../src/outcome.js";
+import { ConfigError, RejectedError, TimeoutError } from "../src/index.js";
+import { reasonOf } from "./support/host.js";
+import { shim } from "./support/shim.js";
+
+const read = (error: unknown): string => OUTCOMES[outcomeOfError(error)]!;
+const caused = (code: string): Error => Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error(code), { code }) });
+
+test("connections that were never made: nothing was sent", () => {
+  for (const code of ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]) assert.equal(read(caused(code)), "never-sent", code);
+  assert.equal(read(Object.assign(new Error("Unable to connect"), { code: "ConnectionRefused" })), "never-sent", "Bun");
+  const happyEyeballs = Object.assign(new AggregateError([caused("ECONNREFUSED")]), { code: "ECONNREFUSED" });
+  assert.equal(read(new TypeError("fetch failed", { cause: happyEyeballs })), "never-sent");
+});
+
+test("connections that were lost are transient, and may have been processed", () => {
+  for (const code of ["ECONNRESET", "EPIPE", "ETIMEDOUT", "ENETUNREACH", "UND_ERR_SOCKET", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]) {
+    assert.equal(read(caused(code)), "transient", code);
+  }
+});
+
+test("network failures are recognised in the words of every runtime, and in words nobody knows yet", () => {
+  for (const error of [
+    Object.assign(new Error("Network connection lost."), { retryable: true }),
+    new Error("Network connection lost."),
+    new Error("internal error; reference = 0a1b2c"),
+    new TypeError("fetch failed"),
+    new TypeError("terminated"),
+    new TypeError("error sending request for url (https://a.example/)"),
+    new TypeError("Failed to fetch"),
+    new TypeError("Failed to fetch (a.example)"),
+    new TypeError("network error"),
+    new TypeError("NetworkError when attempting to fetch resource."),
+    new TypeError("Load failed (a.example)"),
+    new TypeError("The Internet connection appears to be offline."),
+    new TypeError("words of an engine yet to come"),
+  ]) assert.equal(read(error), "transient", error.message);
+});
+
+test("marks that Workers set on errors win over their words", () => {
+  assert.equal(read(Object.assign(new Error("Durable Object is overloaded."), { overloaded: true, retryable: true })), "shedding");
+  assert.equal(read(Object.assign(new Error("Durable Object reset because its code was updated."), { durableObjectReset: true })), "transient");
+  assert.equal(read(new Error("call failed", { cause: Object.assign(new Error(), { code: "ECONNRESET" }) })), "transient");
+});
+
+test("the caller's own bugs are nobody's evidence and never repeated", () => {
+  for (const error of [
+    new TypeError("Body has already been used. It can only be used once. Use tee() first if you need to read it twice."),
+    new TypeError("Body is unusable: Body has already been read"),
+    new TypeError("Cannot construct a Request with a Request object that has already been used."),
+    new TypeError("A request with a one-time-use body (it was initialized from a stream, not a buffer) encountered a redirect requiring the body to be retransmitted."),
+    new TypeError("Too many redirects."),
+    new TypeError("Invalid URL: nowhere"),
+    Object.assign(new TypeError("Failed to parse URL from nowhere"), { cause: Object.assign(new TypeError("Invalid URL"), { code: "ERR_INVALID_URL" }) }),
+    new Error("Too many subrequests by single Worker invocation."),
+    new Error("Disallowed operation called within global scope. Asynchronous I/O (ex: fetch() or connect()), …"),
+    new Error("Cannot perform I/O on behalf of a different request. I/O objects (such as streams, …"),
+    new TypeError("Illegal invocation: function called with incorrect `this` reference."),
+    new TypeError("RequestInit: duplex option is required when sending a body."),
+    new ReferenceError("x is not defined"),
+    caused("UND_ERR_INVALID_ARG"),
+    new ConfigError("timeout: not a duration"),
+  ]) assert.equal(read(error), "defect", error.message);
+});
+
+test("a real invalid URL and a really used body are defects on this runtime too", async () => {
+  assert.equal(read(await reasonOf(fetch("nowhere"))), "defect");
+  const request = new Request("https://a.example/", { method: "POST", body: "x" });
+  await request.text();
+  assert.equal(read(await reasonOf(fetch(request))), "defect");
+});
+
+test("aborts and timeouts are told apart by name, our own errors by brand", () => {
+  assert.equal(read(new DOMException("The operation was aborted", "AbortError")), "cancelled");
+  assert.equal(read(caused("UND_ERR_ABORTED")), "cancelled");
+  assert.equal(read(new DOMException("The operation was aborted due to timeout", "TimeoutError")), "timeout");
+  const details = { stackName: undefined, key: null };
+  assert.equal(read(new TimeoutError({ ...details, policy: "deadline", attempt: 1, elapsedMs: 1 })), "timeout");
+  assert.equal(read(new RejectedError({ ...details, reason: "circuit-open", policy: "breaker", retryAfterMs: 5 })), "rejected");
+});
+
+test("errors of another copy of the package are recognised by their brand", async () => {
+  const copy = "?copy"; // the same file under another name is another module
+  const other = (await import(`../src/errors.js${copy}`)) as typeof import("../src/errors.js");
+  const error = new other.RejectedError({ stackName: undefined, key: null, reason: "circuit-open", policy: "breaker", retryAfterMs: undefined });
+  assert.notEqual(other.RejectedError, RejectedError);
+  assert.ok(error instanceof RejectedError);
+  assert.ok(!(error instanceof TimeoutError));
+  assert.ok(!(new Error("circuit-open") instanceof RejectedError));
+  assert.equal(read(error), "rejected");
+});
+
+test("what is thrown need not be an error", () => {
+  for (const thrown of [undefined, null, "words", 7, Symbol("s"), {}, [], () => {}]) assert.equal(read(thrown), "transient");
+});
+
+test("only a response is read as HTTP: any other value is a success", () => {
+  for (const value of [undefined, null, 503, "503", { status: 503 }, { ok: false, statusCode: 500 }, []]) assert.equal(outcomeOfValue(value), 0);
+  assert.equal(outcomeOfValue(new Response(null, { status: 503 })), 503);
+  assert.equal(outcomeOfValue(Response.error()), 0, "opaque ones say nothing");
+});
+
+test("a classifier reads results its own way: a verdict, a status, or nothing", () => {
+  const settled = { ok: true, value: 1 } as const;
+  assert.equal(classified(undefined, settled, 1), undefined);
+  assert.equal(classified(() => undefined, settled, 1), undefined);
+  assert.equal(classified(() => "defect", settled, 1), OUTCOMES.indexOf("defect"));
+  assert.equal(classified(() => "overload", settled, 1), OUTCOMES.indexOf("unavailable"));
+  assert.equal(classified(() => 429, settled, 1), 429);
+  for (const said of [99, 1000, NaN, 2.5e9, "nonsense", null, {}]) assert.equal(classified(() => said as never, settled, 1), undefined);
+});
+
+test("a classifier that throws changes nothing", async () => {
+  const { guard } = shim();
+  const classify = () => {
+    throw new Error("a bug in the classifier");
+  };
+  const stack = guard({ retry: {} }, { classify });
+  assert.equal(await stack.execute(() => 5), 5);
+  const error = new TypeError("Invalid URL");
+  assert.equal(await reasonOf(stack.execute(() => Promise.reject(error))), error);
+  assert.equal(stack.metrics().keys[0]?.verdicts.success, 1);
+  assert.equal(stack.metrics().keys[0]?.verdicts.defect, 1);
+});
+
+test("a classifier decides whether a plain value is a failure", async () => {
+  const { host, guard } = shim();
+  const stack = guard({ retry: {} }, { classify: (settled, { attempt }) => (settled.ok && settled.value === "busy" && attempt < 3 ? "transient" : undefined) });
+  let calls = 0;
+  const pending = stack.execute(() => (++calls, "busy"));
+  await host.pass(10_000);
+  assert.equal(await pending, "busy");
+  assert.equal(calls, 3);
+});
