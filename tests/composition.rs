@@ -1,0 +1,477 @@
+//! Pairs of policies: who is asked when, and who sees what.
+#![cfg(not(target_family = "wasm"))]
+
+use forbear::event::{Counted, IgnoreReason, VerdictWord, What};
+use forbear::policy::circuit_breaker::{CircuitBreaker, StateWord};
+use forbear::policy::{Kind, Part};
+use forbear::policy::{attempt_timeout, budget, circuit_breaker, deadline, hedge, retry};
+use forbear::{Facts, Key, Outcome, Ratio, Repeat, StackConfig, StackId, Verdict};
+
+use script::{Script, at, failure, ms, success, unavailable};
+
+#[path = "laws/script.rs"]
+mod script;
+
+#[test]
+fn every_attempt_of_a_call_asks_the_breaker_again() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { retry: retries(3), breaker: opens_after(2), ..unlimited() });
+    let call = script.admit(stack, at(0), "send 1");
+    script.settle(call, 1, failure(), at(10), "wait, drop 1, until 110");
+    script.wake(call, at(110), "send 2");
+    // The second failure in a row opens the circuit; retry does not know, and the third attempt finds it open.
+    script.settle(call, 2, failure(), at(120), "wait, drop 2, until 320");
+    script.wake(call, at(320), "reject breaker circuit-open, until 1120");
+}
+
+#[test]
+fn a_breaker_that_opens_during_the_backoff_refuses_with_its_own_word() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { retry: retries(2), breaker: opens_after(2), ..unlimited() });
+    let call = script.admit(stack, at(0), "send 1");
+    script.settle(call, 1, failure(), at(10), "wait, drop 1, until 110");
+    script.pass_by(stack, failure(), at(50));
+    script.wake(call, at(110), "reject breaker circuit-open, until 1050");
+    script.wake(call, at(111), "unguarded");
+}
+
+#[test]
+fn a_repeat_that_the_breaker_refuses_is_paid_back() {
+    let mut script = Script::new();
+    let config = StackConfig {
+        retry: paid_retries(2),
+        budget: reserve_of(1),
+        breaker: opens_after(2),
+        ..StackConfig::default()
+    };
+    let stack = script.stack(config);
+    let call = script.admit(stack, at(0), "send 1");
+    script.settle(call, 1, failure(), at(10), "wait, drop 1, until 110");
+    let other = script.admit(stack, at(20), "send 1");
+    script.settle(other, 1, failure(), at(30), "done 1 budget-exceeded");
+    script.wake(call, at(110), "reject breaker circuit-open, until 1030");
+    // The one repeat there is goes to the next call that wants one.
+    let next = script.admit(stack, at(1030), "send 1");
+    script.settle(next, 1, unavailable(ms(1)), at(1031), "wait, drop 1, until 1131");
+}
+
+#[test]
+fn a_timed_out_attempt_is_evidence_for_the_breaker() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { attempt_timeout: attempts_of(200), breaker: opens_after(1), ..unlimited() });
+    let call = script.admit(stack, at(0), "send 1, until 200");
+    script.wake(call, at(200), "done 1 attempts-exhausted, drop 1");
+    assert_eq!(circuit(&script, stack, 200), StateWord::Open);
+    script.admit(stack, at(201), "reject breaker circuit-open, until 1200");
+}
+
+#[test]
+fn an_answer_to_a_wrong_request_is_neither_repeated_nor_held_against_the_upstream() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { retry: retries(3), breaker: opens_after(2), ..unlimited() });
+    for now in [0, 10, 20] {
+        script.pass_by(stack, failure(), at(now));
+        let call = script.admit(stack, at(now), "send 1");
+        script.settle(call, 1, Outcome::new(Verdict::Answered), at(now), "done 1 not-retryable");
+    }
+    assert_eq!(circuit(&script, stack, 30), StateWord::Closed);
+}
+
+#[test]
+fn attempts_that_time_out_are_repeated_and_the_last_one_is_the_result() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { attempt_timeout: attempts_of(200), retry: retries(2), ..unlimited() });
+    let call = script.admit(stack, at(0), "send 1, until 200");
+    script.wake(call, at(200), "wait, drop 1, until 300");
+    script.wake(call, at(300), "send 2, until 500");
+    // The host has nothing to hand on but a TimeoutError: the attempt that Done names is given up.
+    script.wake(call, at(500), "done 2 attempts-exhausted, drop 2");
+}
+
+#[test]
+fn an_attempt_has_no_more_time_than_the_call() {
+    let mut script = Script::new();
+    let config =
+        StackConfig { deadline: total_of(500), attempt_timeout: attempts_of(300), retry: retries(3), ..unlimited() };
+    let stack = script.stack(config);
+    let call = script.admit(stack, at(0), "send 1, until 300");
+    script.wake(call, at(300), "wait, drop 1, until 400");
+    script.wake(call, at(400), "send 2, until 500");
+    script.wake(call, at(500), "done 2 deadline-exceeded, drop 2");
+}
+
+#[test]
+fn a_callers_own_limit_shortens_the_deadline_and_never_lengthens_it() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { deadline: total_of(500), ..unlimited() });
+    let limited = |timeout| Facts { timeout: Some(ms(timeout)), ..Facts::default() };
+    script.admit_with(stack, limited(50), at(0), "send 1, until 50");
+    script.admit_with(stack, limited(5_000), at(0), "send 1, until 500");
+}
+
+#[test]
+fn a_backoff_that_would_outlast_the_deadline_stops_the_call_at_once() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { deadline: total_of(150), retry: retries(3), ..unlimited() });
+    let call = script.admit(stack, at(0), "send 1, until 150");
+    script.settle(call, 1, failure(), at(50), "done 1 deadline-exceeded");
+}
+
+#[test]
+fn a_wake_after_the_deadline_sends_no_repeat() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { deadline: total_of(150), retry: retries(3), ..unlimited() });
+    let call = script.admit(stack, at(0), "send 1, until 150");
+    script.settle(call, 1, failure(), at(40), "wait, drop 1, until 140");
+    script.wake(call, at(150), "reject deadline deadline-exceeded");
+}
+
+#[test]
+fn a_result_in_hand_beats_the_clock() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { deadline: total_of(150), attempt_timeout: attempts_of(100), ..unlimited() });
+    let call = script.admit(stack, at(0), "send 1, until 100");
+    script.settle(call, 1, success(), at(900), "done 1 completed");
+}
+
+#[test]
+fn a_retry_after_beyond_the_deadline_stops_the_call_and_spends_no_token() {
+    let mut script = Script::new();
+    let config = StackConfig {
+        deadline: total_of(2_000),
+        retry: paid_retries(3),
+        budget: reserve_of(1),
+        ..StackConfig::default()
+    };
+    let stack = script.stack(config);
+    let call = script.admit(stack, at(0), "send 1, until 2000");
+    script.settle(call, 1, unavailable(ms(3_000)), at(10), "done 1 retry-after-exceeds-deadline");
+    let other = script.admit(stack, at(20), "send 1, until 2020");
+    script.settle(other, 1, failure(), at(30), "wait, drop 1, until 130");
+}
+
+#[test]
+fn a_caller_that_leaves_in_the_backoff_gets_its_token_back_for_others() {
+    let mut script = Script::new();
+    let config = StackConfig { retry: paid_retries(2), budget: reserve_of(1), ..StackConfig::default() };
+    let stack = script.stack(config);
+    let call = script.admit(stack, at(0), "send 1");
+    script.settle(call, 1, failure(), at(10), "wait, drop 1, until 110");
+    script.cancel(call, at(20), "done 0 cancelled");
+    let other = script.admit(stack, at(30), "send 1");
+    script.settle(other, 1, failure(), at(40), "wait, drop 1, until 140");
+}
+
+#[test]
+fn a_caller_that_leaves_after_the_repeat_was_sent_has_spent_the_token() {
+    let mut script = Script::new();
+    let config = StackConfig { retry: paid_retries(2), budget: reserve_of(1), ..StackConfig::default() };
+    let stack = script.stack(config);
+    let call = script.admit(stack, at(0), "send 1");
+    script.settle(call, 1, failure(), at(10), "wait, drop 1, until 110");
+    script.wake(call, at(110), "send 2");
+    script.cancel(call, at(120), "done 0 cancelled, drop 2");
+    let other = script.admit(stack, at(130), "send 1");
+    script.settle(other, 1, failure(), at(140), "done 1 budget-exceeded");
+}
+
+#[test]
+fn two_stacks_pay_from_one_budget() {
+    let mut script = Script::new();
+    let own = StackConfig { budget: reserve_of(1), ..StackConfig::default() };
+    let shared = Some(Part::Shared(script.engine.share_from(&own, Kind::Budget).unwrap()));
+    let config = StackConfig { retry: paid_retries(2), budget: shared, ..StackConfig::default() };
+    let (one, two) = (script.stack(config.clone()), script.stack(config));
+    let call = script.admit(one, at(0), "send 1");
+    script.settle(call, 1, failure(), at(10), "wait, drop 1, until 110");
+    let call = script.admit(two, at(20), "send 1");
+    script.settle(call, 1, failure(), at(30), "done 1 budget-exceeded");
+}
+
+#[test]
+fn two_stacks_share_one_circuit() {
+    let mut script = Script::new();
+    let own = StackConfig { breaker: opens_after(2), ..StackConfig::default() };
+    let shared = Some(Part::Shared(script.engine.share_from(&own, Kind::Breaker).unwrap()));
+    let config = StackConfig { breaker: shared, ..StackConfig::default() };
+    let (one, two) = (script.stack(config.clone()), script.stack(config));
+    script.pass_by(one, failure(), at(0));
+    script.pass_by(two, failure(), at(10));
+    script.admit(one, at(20), "reject breaker circuit-open, until 1010");
+    script.admit(two, at(20), "reject breaker circuit-open, until 1010");
+    // One probe for both.
+    let probe = script.admit(two, at(1010), "send 1");
+    script.admit(one, at(1010), "reject breaker circuit-open");
+    script.settle(probe, 1, success(), at(1020), "done 1 completed");
+    script.admit(one, at(1020), "send 1");
+}
+
+#[test]
+fn a_refusal_of_a_nested_stack_is_handed_on_and_is_no_evidence() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { retry: retries(3), breaker: opens_after(1), ..unlimited() });
+    let before = script.engine.snapshot(stack, at(20));
+    let call = script.admit(stack, at(10), "send 1");
+    script.settle(call, 1, Outcome::new(Verdict::Rejected), at(20), "done 1 refused");
+    assert_eq!(script.engine.snapshot(stack, at(20)), before);
+    assert!(script.events().contains(&What::Ignored { reason: IgnoreReason::Rejection }));
+}
+
+#[test]
+fn a_refusal_of_a_nested_stack_is_waited_out_if_one_asks_for_that() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { retry: patient_retries(2), ..unlimited() });
+    let call = script.admit(stack, at(0), "send 1");
+    let refused = Outcome { retry_after: Some(ms(500)), ..Outcome::new(Verdict::Rejected) };
+    // Until its word, and at most one backoff longer.
+    let decision = script.engine.settle(call, 1, refused, at(10), 7);
+    let until = decision.at.unwrap();
+    assert!((at(510)..=at(610)).contains(&until), "{until:?}");
+    script.wake(call, until, "send 2");
+}
+
+#[test]
+fn a_refusal_of_the_breakers_is_waited_out_if_one_asks_for_that() {
+    let mut script = Script::new();
+    let config = StackConfig { retry: patient_retries(2), breaker: opens_after(1), ..unlimited() };
+    let stack = script.stack(config);
+    let opener = script.admit_with(stack, Facts { replayable: false, ..Facts::default() }, at(0), "send 1");
+    script.settle(opener, 1, failure(), at(0), "done 1 body-not-replayable");
+    let decision = script.engine.admit(stack, Key::WHOLE, Facts::default(), at(10), 7);
+    let until = decision.at.unwrap();
+    assert!((at(1_000)..=at(1_100)).contains(&until), "{until:?}");
+    // Nothing was discarded: there was no attempt yet, and the first one has the number 1.
+    script.wake(decision.call.unwrap(), until, "send 1");
+}
+
+#[test]
+fn a_refusal_that_outlasts_the_deadline_is_not_waited_out() {
+    let mut script = Script::new();
+    let config =
+        StackConfig { deadline: total_of(900), retry: patient_retries(3), breaker: opens_after(1), ..unlimited() };
+    let stack = script.stack(config);
+    script.pass_by(stack, failure(), at(0));
+    script.admit(stack, at(10), "reject breaker circuit-open, until 1000");
+}
+
+#[test]
+fn the_loser_of_a_hedge_is_given_up_and_is_no_evidence() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { hedge: hedges(2), breaker: opens_after(1), ..unhurried() });
+    let call = script.admit(stack, at(0), "send 1, until 50");
+    script.wake(call, at(50), "send 2");
+    script.settle(call, 2, success(), at(70), "done 2 completed, drop 1");
+    let events = script.events();
+    assert!(events.contains(&What::Settled { attempt: 1, verdict: VerdictWord::Cancelled, latency: ms(70) }));
+    assert!(events.contains(&What::Ignored { reason: IgnoreReason::Cancelled }));
+    assert_eq!(circuit(&script, stack, 70), StateWord::Closed);
+}
+
+#[test]
+fn the_loser_that_answers_after_all_changes_nothing() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { hedge: hedges(2), breaker: opens_after(1), ..unhurried() });
+    let call = script.admit(stack, at(0), "send 1, until 50");
+    script.wake(call, at(50), "send 2");
+    script.settle(call, 1, success(), at(70), "done 1 completed, drop 2");
+    let before = script.engine.snapshot(stack, at(80));
+    script.settle(call, 2, failure(), at(80), "unguarded");
+    assert_eq!(script.engine.snapshot(stack, at(80)), before);
+}
+
+#[test]
+fn a_hedge_that_fails_while_the_first_attempt_runs_decides_nothing() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { hedge: hedges(2), retry: retries(2), ..unhurried() });
+    let call = script.admit(stack, at(0), "send 1, until 50");
+    script.wake(call, at(50), "send 2");
+    script.settle(call, 2, failure(), at(60), "wait");
+    script.settle(call, 1, success(), at(90), "done 1 completed, drop 2");
+}
+
+#[test]
+fn a_first_attempt_that_fails_before_the_hedges_turn_is_retrys_business() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { hedge: hedges(2), retry: retries(2), ..unhurried() });
+    let call = script.admit(stack, at(0), "send 1, until 50");
+    script.settle(call, 1, failure(), at(20), "wait, drop 1, until 120");
+    script.wake(call, at(50), "wait, until 120");
+    script.wake(call, at(120), "send 2, until 170");
+    script.wake(call, at(170), "send 3");
+}
+
+#[test]
+fn when_all_attempts_of_a_round_failed_the_first_ones_error_is_the_calls() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { hedge: hedges(2), ..unhurried() });
+    let call = script.admit(stack, at(0), "send 1, until 50");
+    script.wake(call, at(50), "send 2");
+    script.settle(call, 1, failure(), at(60), "wait");
+    script.settle(call, 2, Outcome::new(Verdict::Defect), at(70), "done 1 attempts-exhausted, drop 2");
+}
+
+#[test]
+fn a_first_attempt_that_timed_out_long_ago_is_still_the_one_that_done_names() {
+    let mut script = Script::new();
+    let config = StackConfig { hedge: hedges(2), attempt_timeout: attempts_of(100), ..unhurried() };
+    let stack = script.stack(config);
+    let call = script.admit(stack, at(0), "send 1, until 50");
+    script.wake(call, at(50), "send 2, until 100");
+    script.wake(call, at(100), "wait, drop 1, until 150");
+    script.settle(call, 2, failure(), at(120), "done 1 attempts-exhausted, drop 2");
+}
+
+#[test]
+fn the_longest_retry_after_of_a_round_counts() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { hedge: hedges(2), retry: retries(2), ..unhurried() });
+    let call = script.admit(stack, at(0), "send 1, until 50");
+    script.wake(call, at(50), "send 2");
+    script.settle(call, 2, unavailable(ms(4_000)), at(60), "wait");
+    let decision = script.engine.settle(call, 1, unavailable(ms(1_000)), at(70), 7);
+    let until = decision.at.unwrap();
+    assert!((at(4_070)..=at(4_170)).contains(&until), "{until:?}");
+}
+
+#[test]
+fn a_hedge_that_the_breaker_refuses_is_silent_and_has_used_up_its_turn() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { hedge: hedges(2), breaker: opens_after(1), ..unhurried() });
+    script.pass_by(stack, failure(), at(0));
+    // The first attempt is the one probe, so the circuit has no permit for another.
+    let call = script.admit(stack, at(1_000), "send 1, until 1050");
+    script.wake(call, at(1_050), "wait");
+    script.settle(call, 1, success(), at(1_090), "done 1 completed");
+    assert_eq!(circuit(&script, stack, 1_090), StateWord::Closed);
+}
+
+#[test]
+fn a_hedge_costs_a_token_and_one_that_nobody_pays_for_is_silent() {
+    let mut script = Script::new();
+    let config = StackConfig { hedge: hedges(3), budget: reserve_of(1), ..StackConfig::default() };
+    let stack = script.stack(config);
+    let call = script.admit(stack, at(0), "send 1, until 50");
+    script.wake(call, at(50), "send 2, until 100");
+    script.wake(call, at(100), "wait");
+    assert!(script.events().contains(&What::Exhausted { firsts: 1, repeats: 1 }));
+    script.settle(call, 1, success(), at(110), "done 1 completed, drop 2");
+}
+
+#[test]
+fn only_what_anybody_may_repeat_is_hedged() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { hedge: hedges(2), retry: retries(2), ..unhurried() });
+    for facts in [
+        Facts { repeat: Repeat::AfterFailure, ..Facts::default() },
+        Facts { repeat: Repeat::OnlyUnprocessed, ..Facts::default() },
+        Facts { replayable: false, ..Facts::default() },
+    ] {
+        script.admit_with(stack, facts, at(0), "send 1");
+    }
+}
+
+#[test]
+fn a_deadline_gives_up_all_attempts_of_a_hedged_call() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { deadline: total_of(100), hedge: hedges(2), ..unhurried() });
+    let call = script.admit(stack, at(0), "send 1, until 50");
+    script.wake(call, at(50), "send 2, until 100");
+    script.wake(call, at(100), "done 1 attempts-exhausted, drop 1 2");
+}
+
+#[test]
+fn a_caller_that_leaves_is_no_evidence_and_gives_the_probe_back() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { breaker: opens_after(1), ..unlimited() });
+    script.pass_by(stack, failure(), at(0));
+    let probe = script.admit(stack, at(1_000), "send 1");
+    script.admit(stack, at(1_001), "reject breaker circuit-open");
+    script.cancel(probe, at(1_002), "done 0 cancelled, drop 1");
+    let next = script.admit(stack, at(1_003), "send 1");
+    script.settle(next, 1, success(), at(1_004), "done 1 completed");
+    assert_eq!(circuit(&script, stack, 1_004), StateWord::Closed);
+}
+
+#[test]
+fn a_probe_that_is_never_heard_of_again_gives_way_when_its_lease_ends() {
+    let mut script = Script::new();
+    let config = StackConfig { breaker: opens_after(1), attempt_timeout: attempts_of(1_000), ..unlimited() };
+    let stack = script.stack(config);
+    script.pass_by(stack, failure(), at(0));
+    let lost = script.admit(stack, at(1_000), "send 1, until 2000");
+    script.admit(stack, at(6_999), "reject breaker circuit-open");
+    // Five seconds after it should have been heard of, rounded up to a quarter.
+    let next = script.admit(stack, at(7_250), "send 1, until 8250");
+    script.settle(next, 1, success(), at(7_251), "done 1 completed");
+    // It counts where it began, and that is over: nobody is opened by it.
+    script.settle(lost, 1, failure(), at(7_252), "unguarded");
+    assert_eq!(circuit(&script, stack, 7_252), StateWord::Closed);
+    assert!(script.events().contains(&What::LeaseEnded { attempts: 1 }));
+}
+
+#[test]
+fn a_call_that_outlived_its_lease_still_tells_the_breaker() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { breaker: opens_after(2), ..unlimited() });
+    let slow = script.admit(stack, at(0), "send 1");
+    script.pass_by(stack, failure(), at(10));
+    script.pass_by(stack, success(), at(20));
+    script.pass_by(stack, failure(), at(90_000));
+    script.settle(slow, 1, failure(), at(90_010), "done 1 attempts-exhausted");
+    assert!(script.events().contains(&What::Recorded { counted: Counted::Failure, slow: false }));
+    assert_eq!(circuit(&script, stack, 90_010), StateWord::Open);
+}
+
+fn circuit(script: &Script, stack: StackId, now: u64) -> StateWord {
+    let breaker = script.engine.gate::<CircuitBreaker>(stack).unwrap();
+    breaker.state(Key::WHOLE, script.engine.instant(at(now)))
+}
+
+fn unlimited() -> StackConfig {
+    StackConfig::default()
+}
+
+/// Hedges need no budget here.
+fn unhurried() -> StackConfig {
+    StackConfig { retry: retries(1), ..StackConfig::default() }
+}
+
+fn total_of(total: u64) -> Option<deadline::Config> {
+    Some(deadline::Config { total: ms(total) })
+}
+
+fn attempts_of(limit: u64) -> Option<attempt_timeout::Config> {
+    Some(attempt_timeout::Config { attempt: ms(limit) })
+}
+
+/// Backoffs of 100 and 200 ms, no jitter, no budget.
+fn retries(attempts: u32) -> Option<retry::Config> {
+    Some(retry::Config { attempts, jitter: retry::Jitter::None, budget: false, ..Default::default() })
+}
+
+fn paid_retries(attempts: u32) -> Option<retry::Config> {
+    Some(retry::Config { attempts, jitter: retry::Jitter::None, ..Default::default() })
+}
+
+fn patient_retries(attempts: u32) -> Option<retry::Config> {
+    retries(attempts).map(|config| retry::Config { retry_refusals: true, ..config })
+}
+
+fn hedges(attempts: u32) -> Option<hedge::Config> {
+    Some(hedge::Config { attempts, after: ms(50) })
+}
+
+/// So many repeats in all, whatever the traffic.
+fn reserve_of(reserve: u32) -> Option<Part<budget::Config>> {
+    Some(Part::Own(budget::Config { ratio: Ratio::ZERO, reserve, ..Default::default() }))
+}
+
+/// Open for a second, to the millisecond, after so many failures in a row.
+fn opens_after(failures: u32) -> Option<Part<circuit_breaker::Config>> {
+    Some(Part::Own(circuit_breaker::Config {
+        consecutive_failures: Some(failures),
+        open_for: ms(1_000),
+        open_jitter: Ratio::ZERO,
+        ..Default::default()
+    }))
+}
