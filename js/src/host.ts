@@ -54,9 +54,9 @@ export function workersHost(): Host {
  * not secrecy.
  */
 function random(): number {
-  const next = (state ?? Math.floor(Math.random() * LIMIT)) + STEP;
-  state = next < LIMIT ? next : next - LIMIT;
-  return state;
+  const last = sequence[0]! || Math.floor(Math.random() * LIMIT);
+  const next = last + STEP;
+  return (sequence[0] = next < LIMIT ? next : next - LIMIT);
 }
 
 function compatibilityFlag(name: string): boolean {
@@ -64,7 +64,8 @@ function compatibilityFlag(name: string): boolean {
   return Cloudflare?.compatibilityFlags?.[name] === true;
 }
 
-let state: number | undefined;
+/** The last one; 0 before the first. In an array of doubles, where a number needs no allocation. */
+const sequence = /* @__PURE__ */ new Float64Array(1);
 /** Half of what a random number may be, so that the sum of two stays exact. */
 const LIMIT = 2 ** 52;
 /** Odd, and the golden share of the limit: successive numbers lie far apart. */
