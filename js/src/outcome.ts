@@ -38,7 +38,7 @@ export function outcomeOfError(error: unknown): number {
       return DEFECT;
   }
   if (typeof error !== "object" || error === null) return TRANSIENT;
-  const { name, message, overloaded, retryable, durableObjectReset } = error as RuntimeError;
+  const { name, overloaded, retryable, durableObjectReset } = error as RuntimeError;
   if (overloaded === true) return SHEDDING;
   const code = codeOf(error);
   if (code !== undefined && NEVER_SENT.test(code)) return UNSENT;
@@ -46,7 +46,7 @@ export function outcomeOfError(error: unknown): number {
   if (name === "TimeoutError") return TIMEOUT;
   if ((code !== undefined && DEFECT_CODES.test(code)) || name === "ReferenceError") return DEFECT;
   if (code !== undefined || retryable === true || durableObjectReset === true) return TRANSIENT;
-  return typeof message === "string" && DEFECT_WORDS.test(message) ? DEFECT : TRANSIENT;
+  return DEFECT_WORDS.test(wordsOf(error)) ? DEFECT : TRANSIENT;
 }
 
 /** How long an inner stack, which refused, asked to be left alone; −1 for no word. */
@@ -64,14 +64,23 @@ interface RuntimeError {
   durableObjectReset?: unknown;
 }
 
-/** The first error code along the chain of causes: undici hides it one below "fetch failed", others deeper. */
-function codeOf(error: unknown): string | undefined {
+/** An error and its causes: undici hides what happened one below "fetch failed", others deeper. */
+function* chainOf(error: unknown): Generator<RuntimeError> {
   for (let depth = 0, link = error; depth < 5 && typeof link === "object" && link !== null; depth++) {
-    const { code, cause } = link as RuntimeError;
-    if (typeof code === "string") return code;
-    link = cause;
+    yield link as RuntimeError;
+    link = (link as RuntimeError).cause;
   }
+}
+
+/** The first error code along the chain. */
+function codeOf(error: unknown): string | undefined {
+  for (const { code } of chainOf(error)) if (typeof code === "string") return code;
   return undefined;
+}
+
+/** What the chain says. */
+function wordsOf(error: unknown): string {
+  return [...chainOf(error)].map(({ message }) => message).join("\n");
 }
 
 function known(word: string): number | undefined {
@@ -103,7 +112,7 @@ const DEFECT_CODES = /^(ERR_INVALID_|UND_ERR_(INVALID_ARG|REQ_CONTENT_LENGTH_MIS
 const DEFECT_WORDS = new RegExp(
   [
     "body (has|is|was) already", "already (been )?(used|read|consumed)", "body is (unusable|disturbed|locked)", "disturbed or locked",
-    "one-time-use body", "too many redirects", "redirect count exceeded", "invalid url", "failed to parse url", "cannot be parsed as a url",
+    "one-time-use body", "too many redirects", "redirect count exceeded", "bad port", "unknown scheme", "invalid url", "failed to parse url", "cannot be parsed as a url",
     "too many subrequests", "disallowed operation called within global scope", "on behalf of a different (request|durable object)",
     "illegal invocation", "duplex", "request with get/head method cannot have body", "content security policy",
   ].join("|"),

@@ -41,6 +41,19 @@ for (const name of ["node", "browser"]) {
   });
 }
 
+test("browser: where a Content-Security-Policy forbids WebAssembly, building a guard names what to allow", async () => {
+  const { stdout } = await script(`
+    const { forbear, retryBudget, ConfigError } = await import(${JSON.stringify(entry("browser"))});
+    WebAssembly.Module = class { constructor() { throw new WebAssembly.CompileError("Refused to compile or instantiate WebAssembly module"); } };
+    for (const make of [() => forbear({ retry: {} }), () => retryBudget()]) {
+      try { make(); } catch (error) {
+        process.stdout.write([error instanceof ConfigError, error.message.includes("'wasm-unsafe-eval'"), error.cause.name].join(" ") + "\\n");
+      }
+    }
+  `);
+  assert.equal(stdout, "true true CompileError\ntrue true CompileError");
+});
+
 test("a process whose calls are done ends by itself, though their timeouts were far away", async () => {
   const { stdout, ms } = await script(`
     const { forbear } = await import(${JSON.stringify(entry("node"))});

@@ -15,6 +15,6 @@ function compileModule(): WebAssembly.Module {
   try {
     return (module ??= new WebAssembly.Module(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))));
   } catch (cause) {
-    throw new ConfigError("this page may not compile WebAssembly: add 'wasm-unsafe-eval' to script-src in its Content-Security-Policy", { cause });
+    throw new ConfigError("this host may not compile WebAssembly; a page needs 'wasm-unsafe-eval' in the script-src of its Content-Security-Policy", { cause });
   }
 }

@@ -1,0 +1,173 @@
+// Repeating through the shim: what a response asks for, what lies between attempts, and what two limits do together.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { reportOf, TimeoutError } from "../src/index.js";
+import { quiet, reasonOf, standOf } from "./support/host.js";
+import { shim } from "./support/shim.js";
+import { countingSignal, status, Upstream } from "./support/upstream.js";
+
+const URL_A = "https://a.example/";
+/** 1994-11-06 08:49:37 UTC, the date that RFC 9110 uses. */
+const WALL = 784_111_777_000;
+
+/** When the second attempt was sent, after a first answer with these headers; undefined when it was not sent. */
+async function secondAt(headers: HeadersInit, config: object = {}, field?: string): Promise<number | undefined> {
+  const { host, guard } = shim();
+  host.time = WALL;
+  let at: number | undefined;
+  const first = status(503, headers);
+  if (field !== undefined) first.headers.get = (name) => (name === "retry-after" ? field : null); // what not every runtime would let through
+  const upstream = new Upstream(first, async () => ((at = host.time - WALL), status(200)));
+  const pending = guard({ retry: { backoff: { base: 100, jitter: "none" }, ...config } }, { fetch: upstream.fetch }).fetch(URL_A);
+  await host.pass(86_400_000);
+  await pending;
+  return at;
+}
+
+test("Retry-After in seconds is a floor under the backoff, and never shortens it", async () => {
+  const asked = (await secondAt({ "retry-after": "5" }))!;
+  assert.ok(asked >= 5_000 && asked <= 5_100, String(asked));
+  assert.equal(await secondAt({ "retry-after": "0" }), 100, "0 is no floor, and no word to stop");
+  assert.equal(await secondAt({}), 100);
+});
+
+test("Retry-After as a date is read against the wall clock, in all three of its forms", async () => {
+  for (const date of ["Sun, 06 Nov 1994 08:49:47 GMT", "Sunday, 06-Nov-94 08:49:47 GMT", "Sun Nov  6 08:49:47 1994"]) {
+    const at = (await secondAt({ "retry-after": date }))!;
+    assert.ok(at >= 10_000 && at <= 10_100, `${date}: ${at}`);
+  }
+  assert.equal(await secondAt({ "retry-after": "Sun, 06 Nov 1994 08:49:30 GMT" }), 100, "a date that has passed");
+});
+
+test("a date is read against the response's own Date, where the clocks differ", async () => {
+  const at = (await secondAt({ "retry-after": "Mon, 07 Nov 1994 00:00:20 GMT", date: "Mon, 07 Nov 1994 00:00:00 GMT" }))!;
+  assert.ok(at >= 20_000 && at <= 20_100, String(at));
+});
+
+test("a host may have a wall clock beside its own", async () => {
+  const { host, guard } = shim(Object.assign(shim().host, { wallNow: () => WALL }));
+  let at: number | undefined;
+  const upstream = new Upstream(status(503, { "retry-after": "Sun, 06 Nov 1994 08:49:47 GMT" }), async () => ((at = host.time), status(200)));
+  const started = host.time;
+  const pending = guard({ retry: { backoff: { base: 1 } } }, { fetch: upstream.fetch }).fetch(URL_A);
+  await host.pass(60_000);
+  await pending;
+  assert.ok(at! - started >= 10_000 && at! - started <= 10_002);
+});
+
+test("a Retry-After that is no number and no date is ignored: the backoff stays, and nothing is sent at once", async () => {
+  for (const field of ["-3", "+3", "1.5", "3 s", "120abc", "NaN", "Infinity", "0x10", "tomorrow", "1e3", "5, 10", "６", "x".repeat(10_000), "Sun, 06 Nov 1994", ""]) {
+    assert.equal(await secondAt({}, {}, field), 100, field.slice(0, 20));
+  }
+});
+
+test("a Retry-After beyond any reason stops the call, with the response itself", async () => {
+  for (const field of ["9999999", "99999999999999999999"]) {
+    const { host, guard } = shim();
+    const asked = status(503, { "retry-after": field });
+    const upstream = new Upstream(asked, status(200));
+    const pending = guard({ retry: {} }, { fetch: upstream.fetch }).fetch(URL_A);
+    assert.deepEqual(await standOf(pending), { state: "fulfilled", value: asked });
+    assert.equal(reportOf(asked)?.stopReason, "retry-after-too-long");
+    assert.equal(asked.bodyUsed, false);
+    assert.equal(host.timers.length, 0);
+  }
+  const clamped = (await secondAt({ "retry-after": "9999999" }, { clampRetryAfter: true, maxRetryAfter: "10s" }))!;
+  assert.ok(clamped >= 10_000 && clamped <= 10_100, String(clamped));
+});
+
+test("a Retry-After longer than what is left stops the call now", async () => {
+  const { host, guard } = shim();
+  const asked = status(429, { "retry-after": "30" });
+  const pending = guard({ retry: {}, timeout: { total: "10s" } }, { fetch: new Upstream(asked, status(200)).fetch }).fetch(URL_A);
+  assert.deepEqual(await standOf(pending), { state: "fulfilled", value: asked });
+  assert.equal(reportOf(asked)?.stopReason, "retry-after-exceeds-deadline");
+  assert.equal(host.timers.length, 0);
+});
+
+test("a Retry-After belongs to the attempt that returned it: another key's success does not clear it, nor does it reach there", async () => {
+  const { host, guard } = shim();
+  const sent: string[] = [];
+  const stack = guard({ retry: { attempts: 2, budget: false, backoff: { base: 10, jitter: "none" } } }, {
+    fetch: async (input) => {
+      const url = String(input);
+      sent.push(`${url} ${host.time}`);
+      if (sent.filter((line) => line.startsWith(url)).length > 1) return status(200);
+      return status(503, url.includes("a.") ? { "retry-after": "1" } : {});
+    },
+  });
+  const both = Promise.all([stack.fetch("https://a.example"), stack.fetch("https://b.example")]);
+  await host.pass(5_000);
+  await both;
+  assert.deepEqual(sent.slice(0, 3), ["https://a.example 1000", "https://b.example 1000", "https://b.example 1010"]);
+  assert.match(sent[3]!, /^https:\/\/a\.example 20[01]\d$/);
+});
+
+test("429 and 503 that say when may be repeated whatever the method; a bare 503 after a POST may not", async () => {
+  for (const [first, expected] of [[status(429), 2], [status(503, { "retry-after": "1" }), 2], [status(503), 1], [status(500), 1]] as const) {
+    const { host, guard } = shim();
+    const upstream = new Upstream(first, status(200));
+    const pending = guard({ retry: {} }, { fetch: upstream.fetch }).fetch(URL_A, { method: "POST", body: "x" });
+    await host.pass(60_000);
+    await pending;
+    assert.equal(upstream.sent.length, expected, String(first.status));
+  }
+});
+
+test("both limits at once: each attempt has its own time, and the total ends whatever runs then", async () => {
+  const { host, guard } = shim();
+  const upstream = new Upstream("hang");
+  const stack = guard({ retry: { attempts: 10, budget: false, backoff: { base: 50, jitter: "none", factor: 1 } }, timeout: { attempt: 300, total: 900 } }, { fetch: upstream.fetch });
+  const settled: unknown[] = [];
+  stack.on("settled", ({ verdict }) => settled.push(verdict));
+  const pending = stack.fetch(URL_A);
+  await Promise.all([reasonOf(pending), host.pass(5_000)]);
+  const error = (await reasonOf(pending)) as TimeoutError;
+  assert.equal(error.elapsedMs, 900);
+  assert.equal(error.policy, "deadline");
+  assert.equal(upstream.sent.length, 3, "at 0, 350 and 700 ms");
+  assert.ok(upstream.sent.every(({ signal }) => signal?.aborted));
+  assert.ok(error.cause instanceof TimeoutError, "what the attempt before had come to");
+  await quiet();
+  assert.deepEqual(settled, ["timeout", "timeout", "timeout"], "one event for each");
+  assert.equal(host.timers.length, 0);
+});
+
+test("every attempt meets the upstream anew: the operation is called again, not its promise awaited again", async () => {
+  const { host, guard } = shim();
+  const stubs: object[] = [];
+  const pending = guard({ retry: {} }).execute(({ attempt }) => {
+    stubs.push({});
+    return attempt < 3 ? Promise.reject(Object.assign(new Error("Durable Object reset because its code was updated."), { durableObjectReset: true })) : "fine";
+  });
+  await host.pass(10_000);
+  assert.equal(await pending, "fine");
+  assert.equal(new Set(stubs).size, 3);
+});
+
+test("a rejection that the caller handles is never unhandled, however its attempts ended", async () => {
+  const unhandled: unknown[] = [];
+  const listen = (reason: unknown): void => void unhandled.push(reason);
+  process.on("unhandledRejection", listen);
+  const { host, guard } = shim();
+  for (const config of [{ retry: { budget: false } }, { retry: { budget: false }, timeout: { attempt: 50 } }] as const) {
+    for (const operation of [() => Promise.reject(new Error("lost")), () => new Promise((_, reject) => host.arm(60, () => reject(new Error("late"))))]) {
+      const pending = guard(config).execute(operation).catch(() => {});
+      await Promise.all([pending, host.pass(10_000)]);
+    }
+  }
+  await quiet();
+  process.off("unhandledRejection", listen);
+  assert.deepEqual(unhandled, []);
+});
+
+test("no AbortSignal.any and no AbortSignal.timeout, which leak or are lost on some runtimes", async (t) => {
+  t.mock.method(AbortSignal, "any", () => assert.fail("AbortSignal.any"));
+  t.mock.method(AbortSignal, "timeout", () => assert.fail("AbortSignal.timeout"));
+  const { host, guard } = shim();
+  const { signal } = countingSignal();
+  const pending = guard({ retry: {}, timeout: {} }, { fetch: new Upstream(status(503), status(200)).fetch }).fetch(URL_A, { signal });
+  await host.pass(10_000);
+  assert.equal((await pending).status, 200);
+});
