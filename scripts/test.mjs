@@ -69,14 +69,20 @@ async function testJs() {
   say("Type-checking the demo Worker against the built package");
   await run(node22, [tsc, "--project", inRoot("tsconfig.worker.json")]);
   const tests = found(files(inRoot("build", "test"), /\.test\.js$/), "js/test/*.test.ts");
-  for (const node of [machineNode, node22]) await nodeTest(node, tests);
+  const real = found(files(inRoot("js", "test", "node"), /\.test\.mjs$/), "js/test/node/*.test.mjs");
+  for (const node of [machineNode, node22]) {
+    await nodeTest(node, tests);
+    await nodeTest(node, real, ONE_AT_A_TIME);
+  }
 }
 
 async function testWorkers() {
   await build();
-  // One file at a time: each starts servers and measures time, and this must hold on two cores.
-  await nodeTest(node22, found(files(inRoot("js", "test", "workers"), /\.test\.mjs$/), "js/test/workers/*.test.mjs"), ["--test-concurrency=1"]);
+  await nodeTest(node22, found(files(inRoot("js", "test", "workers"), /\.test\.mjs$/), "js/test/workers/*.test.mjs"), ONE_AT_A_TIME);
 }
+
+/** For tests that start servers and measure time: this must hold on two cores. */
+const ONE_AT_A_TIME = ["--test-concurrency=1"];
 
 async function nodeTest(node, tests, flags = []) {
   await run(node, ["--test", "--test-reporter=spec", ...flags, ...tests]);

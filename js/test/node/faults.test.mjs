@@ -1,0 +1,7 @@
+// What a guarded call does when its upstream fails, on Node. The same scenarios run in workerd (js/test/workers/faults.test.mjs).
+
+import { forbear, reportOf } from "forbear";
+import { performer } from "../support/perform.mjs";
+import { scenarios } from "../support/scenarios.mjs";
+
+scenarios({ name: "node", perform: performer({ forbear, reportOf }), log: () => "" });

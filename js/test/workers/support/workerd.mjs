@@ -1,0 +1,120 @@
+// Runs a Worker in workerd itself, as it would be deployed: bundled by the esbuild that wrangler brings, the wasm beside
+// it as a module, reached over real HTTP. No test runner in between, whose Durable Object would hide what happens to
+// requests that are dropped.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = createRequire(import.meta.url);
+const wrangler = createRequire(here.resolve("wrangler"));
+const READY_WITHIN_MS = 30_000;
+
+/**
+ * Starts workerd with the Worker of this URL. It is bound to itself as `SELF`, to the Workers of `services` by their names,
+ * and to the texts of `vars`. Ends with `stop()`, and at the latest with this process.
+ */
+export async function startWorker(url, { services = {}, vars = {}, flags = [], date = "2026-04-01" } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "forbear-workerd-"));
+  let child;
+  let said = "";
+  const stop = async () => {
+    if (child !== undefined) await end(child);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const bindings = [
+      `(name = "SELF", service = "main")`,
+      ...Object.keys(services).map((name) => `(name = ${text(name)}, service = ${text(name)})`),
+      ...Object.entries(vars).map(([name, value]) => `(name = ${text(name)}, text = ${text(value)})`),
+    ];
+    const workers = [];
+    for (const [name, source] of Object.entries({ main: url, ...services })) {
+      const modules = await bundle(source, join(folder, name), folder);
+      const own = name === "main" ? `bindings = [${bindings}],` : "";
+      workers.push(`(name = ${text(name)}, worker = (modules = [${modules}], ${own} compatibilityDate = ${text(date)}, compatibilityFlags = [${flags.map(text)}], globalOutbound = "net"))`);
+    }
+    writeFileSync(join(folder, "config.capnp"), `
+      using Workerd = import "/workerd/workerd.capnp";
+      const config :Workerd.Config = (
+        services = [(name = "net", network = (allow = ["private", "public", "local"])), ${workers}],
+        sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+      );
+    `);
+
+    child = spawn(wrangler("workerd").default, ["serve", "--experimental", "--control-fd=3", join(folder, "config.capnp")], {
+      stdio: ["ignore", "pipe", "pipe", "pipe"],
+    });
+    process.once("exit", () => child.kill("SIGKILL"));
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (words) => (said += words));
+    const origin = `http://127.0.0.1:${await portOf(child)}`;
+    return {
+      origin, stop,
+      /** Whatever workerd has printed so far. */
+      log: () => said,
+      /** Asks the Worker for JSON; with a body, by POST. */
+      async ask(path, body) {
+        const response = await fetch(origin + path, body === undefined ? {} : { method: "POST", body: JSON.stringify(body) });
+        const answer = await response.text();
+        if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${answer}\n${said}`);
+        return JSON.parse(answer);
+      },
+    };
+  } catch (error) {
+    await stop();
+    throw new Error(`workerd did not start: ${error.message}\n${said}`, { cause: error });
+  }
+}
+
+/** The modules of a Worker, as the configuration lists them. */
+async function bundle(source, outdir, folder) {
+  await wrangler("esbuild").build({
+    entryPoints: [fileURLToPath(source)],
+    outdir,
+    entryNames: "worker",
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    conditions: ["workerd"],
+    // Node's own modules, which workerd has where a flag says so, are not ours to bundle.
+    external: ["node:*"],
+    loader: { ".wasm": "copy" },
+    logLevel: "warning",
+  });
+  // The one named first is the Worker.
+  const names = readdirSync(outdir).sort((a, b) => Number(b === "worker.js") - Number(a === "worker.js"));
+  return names.map((name) => `(name = ${text(name)}, ${name.endsWith(".wasm") ? "wasm" : "esModule"} = embed ${text(relative(folder, join(outdir, name)))})`);
+}
+
+/** workerd tells on the control pipe which port it got. */
+function portOf(child) {
+  return new Promise((resolve, reject) => {
+    let heard = "";
+    const patience = setTimeout(() => reject(new Error(`no word within ${READY_WITHIN_MS} ms`)), READY_WITHIN_MS);
+    const settle = (done, value) => {
+      clearTimeout(patience);
+      done(value);
+    };
+    child.once("error", (error) => settle(reject, error));
+    child.once("exit", (code, signal) => settle(reject, new Error(`it ended with ${signal ?? code}`)));
+    child.stdio[3].setEncoding("utf8").on("data", (words) => {
+      heard += words;
+      const port = /"event":"listen".*?"port":(\d+)/.exec(heard)?.[1];
+      if (port !== undefined) settle(resolve, port);
+    });
+  });
+}
+
+function end(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return undefined;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGKILL");
+  return ended;
+}
+
+function text(value) {
+  return JSON.stringify(String(value));
+}
