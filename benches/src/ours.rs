@@ -1,0 +1,169 @@
+//! forbear's own cases, and what they ask of the allocator.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use forbear::policy::{attempt_timeout, budget, circuit_breaker, deadline, hedge, retry};
+use forbear::{Key, MAX_KEYS, Part, StackConfig, Step, Verdict};
+
+use crate::host::{Host, full, full_open_for_a_day};
+use crate::memory::{Use, used_by};
+use crate::neighbour;
+use crate::rounds::Case;
+
+const DIRECT: &str = "no policy, no engine";
+
+pub fn cases() -> Vec<Case> {
+    let mut cases = vec![
+        Case::new(DIRECT, || {
+            black_box(succeeding());
+        }),
+        succeeds("retry + budget + breaker + deadline + attempt timeout", full())
+            .beside(neighbour::ITS_THREE_LAYERS, 0.09)
+            .beside(neighbour::THREE_LAYERS, None)
+            .beside(neighbour::SAME_POLICIES, None),
+        two_clock_readings("the same, and a clock read at both verbs").beside(neighbour::SAME_POLICIES, None),
+        refused("refused by an open breaker")
+            .beside(neighbour::ITS_OPEN_BREAKER, 0.1)
+            .beside(neighbour::OPEN_BREAKER, None),
+        over_keys("all five, 1,024 keys in turn"),
+        one_in_ten_repeated("all five, one call in ten fails and is repeated"),
+    ];
+    cases.extend(singles().into_iter().map(|(name, config)| succeeds(name, config)));
+    cases
+}
+
+/// What each policy costs alone. Retry comes without the budget of its own that it has by default.
+fn singles() -> Vec<(&'static str, StackConfig)> {
+    let none = StackConfig::default;
+    let retry = retry::Config { budget: false, ..retry::Config::default() };
+    let budget = Part::Own(budget::Config::default());
+    vec![
+        ("no policy", none()),
+        ("deadline", StackConfig { deadline: Some(deadline::Config::default()), ..none() }),
+        ("retry", StackConfig { retry: Some(retry), ..none() }),
+        ("retry + budget", StackConfig { retry: Some(retry::Config::default()), budget: Some(budget), ..none() }),
+        ("hedge", StackConfig { hedge: Some(hedge::Config::default()), ..none() }),
+        ("breaker", StackConfig { breaker: Some(Part::Own(circuit_breaker::Config::default())), ..none() }),
+        ("attempt timeout", StackConfig { attempt_timeout: Some(attempt_timeout::Config::default()), ..none() }),
+    ]
+}
+
+fn succeeds(name: &'static str, config: StackConfig) -> Case {
+    let mut host = Host::new(config);
+    Case::new(name, move || {
+        black_box(host.call(Key::WHOLE, succeeding));
+    })
+    .over(DIRECT)
+}
+
+/// What a native host pays in all: it has to read a clock for each verb.
+fn two_clock_readings(name: &'static str) -> Case {
+    let mut host = Host::new(full());
+    Case::new(name, move || {
+        black_box(Instant::now());
+        black_box(host.call(Key::WHOLE, || {
+            black_box(Instant::now());
+            succeeding()
+        }));
+    })
+    .over(DIRECT)
+}
+
+fn refused(name: &'static str) -> Case {
+    let mut host = Host::new(full_open_for_a_day());
+    host.open_breaker();
+    Case::new(name, move || {
+        let step = host.call(Key::WHOLE, succeeding);
+        debug_assert!(matches!(step, Step::Reject(_)));
+        black_box(step);
+    })
+    .over(DIRECT)
+}
+
+fn over_keys(name: &'static str) -> Case {
+    let mut host = Host::new(full());
+    let mut keys = host.keys(usize::from(MAX_KEYS)).into_iter().cycle();
+    Case::new(name, move || {
+        black_box(host.call(keys.next().unwrap_or(Key::WHOLE), succeeding));
+    })
+    .over(DIRECT)
+}
+
+fn one_in_ten_repeated(name: &'static str) -> Case {
+    let mut host = Host::new(full());
+    let mut fails = one_in(10);
+    Case::new(name, move || {
+        black_box(host.call(Key::WHOLE, &mut fails));
+    })
+    .over(DIRECT)
+}
+
+// ——— memory ———
+
+/// What warm calls ask of the allocator: successes, failures with their repeats, refusals, and all keys in turn. Warm is
+/// where every list has been as long as it gets; a breaker that half-opens asks once, which is not counted here.
+pub fn allocations_of_warm_calls() -> Vec<(&'static str, u64)> {
+    let all_keys = usize::from(MAX_KEYS);
+    vec![
+        ("calls that succeed", warm(full(), 1, Upstream::Succeeds)),
+        ("calls of which one in ten fails and is repeated", warm(full(), 1, Upstream::FailsOneInTen)),
+        ("calls refused by an open breaker", warm(full_open_for_a_day(), 1, Upstream::Fails)),
+        ("calls of 1,024 keys, one in ten repeated", warm(full(), all_keys, Upstream::FailsOneInTen)),
+    ]
+}
+
+/// What the engine holds once every key has had more calls than its window keeps.
+pub fn bytes_of_1024_keys() -> i64 {
+    let (Use { bytes, .. }, _host) = used_by(|| {
+        let mut host = Host::new(full());
+        let keys = host.keys(usize::from(MAX_KEYS));
+        let mut fails = one_in(10);
+        for key in keys.iter().cycle().take(CALLS_PER_KEY * keys.len()) {
+            black_box(host.call(*key, &mut fails));
+        }
+        host
+    });
+    bytes
+}
+
+#[derive(Clone, Copy)]
+enum Upstream {
+    Succeeds,
+    FailsOneInTen,
+    Fails,
+}
+
+fn warm(config: StackConfig, keys: usize, upstream: Upstream) -> u64 {
+    let mut host = Host::new(config);
+    let keys = if keys == 1 { vec![Key::WHOLE] } else { host.keys(keys) };
+    let mut one_in_ten = one_in(10);
+    let mut ends = move || match upstream {
+        Upstream::Succeeds => Verdict::Success,
+        Upstream::FailsOneInTen => one_in_ten(),
+        Upstream::Fails => Verdict::Transient,
+    };
+    let mut calls = |count: usize| {
+        for key in keys.iter().cycle().take(count) {
+            black_box(host.call(*key, &mut ends));
+        }
+    };
+    calls(100_000.max(CALLS_PER_KEY * keys.len()));
+    let (Use { allocations, .. }, ()) = used_by(|| calls(100_000));
+    allocations
+}
+
+fn succeeding() -> Verdict {
+    black_box(Verdict::Success)
+}
+
+fn one_in(many: u32) -> impl FnMut() -> Verdict {
+    let mut calls = 0;
+    move || {
+        calls += 1;
+        if calls % many == 0 { Verdict::Transient } else { Verdict::Success }
+    }
+}
+
+/// More than a window of the breaker holds.
+const CALLS_PER_KEY: usize = 150;

@@ -1,0 +1,110 @@
+//! Measuring: many short turns, every case once a round.
+//!
+//! A harness of our own because what counts is a ratio: a usual one measures one case for seconds and then the next, and
+//! on a machine that others use too the two meet different neighbours. Here a turn takes about a millisecond, most of them
+//! run undisturbed, the median leaves out those that were not, and both sides of a ratio come from the same seconds.
+
+use std::time::{Duration, Instant};
+
+/// One thing to measure.
+pub struct Case {
+    pub name: &'static str,
+    /// What doing the same without any policy costs: the name of another case.
+    pub direct: Option<&'static str>,
+    /// Whom it is compared with: names of other cases, each with the greatest ratio allowed, if any.
+    pub peers: Vec<(&'static str, Option<f64>)>,
+    run: Box<dyn FnMut(u32) -> Duration>,
+}
+
+/// What was measured: nanoseconds a call. A case with several peers makes as many figures.
+pub struct Figure {
+    pub case: &'static str,
+    pub ns: f64,
+    pub over_direct_ns: Option<f64>,
+    pub peer: Option<&'static str>,
+    pub ratio: Option<f64>,
+    pub limit: Option<f64>,
+}
+
+impl Case {
+    /// A case that times so many calls itself.
+    pub fn timed(name: &'static str, run: impl FnMut(u32) -> Duration + 'static) -> Self {
+        Self { name, direct: None, peers: Vec::new(), run: Box::new(run) }
+    }
+
+    /// A case whose calls are simply made one after the other.
+    pub fn new(name: &'static str, mut call: impl FnMut() + 'static) -> Self {
+        Self::timed(name, move |calls| {
+            let start = Instant::now();
+            for _ in 0..calls {
+                call();
+            }
+            start.elapsed()
+        })
+    }
+
+    pub fn over(mut self, direct: &'static str) -> Self {
+        self.direct = Some(direct);
+        self
+    }
+
+    pub fn beside(mut self, peer: &'static str, limit: impl Into<Option<f64>>) -> Self {
+        self.peers.push((peer, limit.into()));
+        self
+    }
+}
+
+/// Measures all cases, round by round.
+pub fn measure(cases: &mut [Case]) -> Vec<Figure> {
+    let calls: Vec<u32> = cases.iter_mut().map(calls_per_turn).collect();
+    let mut samples = vec![Vec::with_capacity(ROUNDS); cases.len()];
+    for round in 0..ROUNDS {
+        // The order turns, so that no case always runs in the wake of the same other one.
+        for place in 0..cases.len() {
+            let index = (round + place) % cases.len();
+            let took = (cases[index].run)(calls[index]);
+            samples[index].push(took.as_nanos() as f64 / f64::from(calls[index]));
+        }
+    }
+    let medians: Vec<f64> = samples.into_iter().map(median).collect();
+    figures(cases, &medians)
+}
+
+fn figures(cases: &[Case], medians: &[f64]) -> Vec<Figure> {
+    let find = |name| cases.iter().position(|case| case.name == name).expect("every case named is measured");
+    let over_direct = |index: usize| cases[index].direct.map(|direct| medians[index] - medians[find(direct)]);
+    let mut figures = Vec::new();
+    for (index, case) in cases.iter().enumerate() {
+        let (ns, over_direct_ns) = (medians[index], over_direct(index));
+        let alone = Figure { case: case.name, ns, over_direct_ns, peer: None, ratio: None, limit: None };
+        let compared = case.peers.iter().map(|&(peer, limit)| {
+            let ratio = over_direct_ns.zip(over_direct(find(peer))).map(|(ours, theirs)| ours / theirs);
+            Figure { peer: Some(peer), ratio, limit, ..alone }
+        });
+        figures.extend(compared);
+        if case.peers.is_empty() {
+            figures.push(alone);
+        }
+    }
+    figures
+}
+
+/// How many calls a turn makes; finding out warms the case up as well.
+fn calls_per_turn(case: &mut Case) -> u32 {
+    let mut calls = 1_000;
+    for _ in 0..WARM_UP_TURNS {
+        let took = (case.run)(calls).max(Duration::from_nanos(1));
+        let fitting = f64::from(calls) * TURN.as_secs_f64() / took.as_secs_f64();
+        calls = fitting.clamp(100.0, 10_000_000.0) as u32;
+    }
+    calls
+}
+
+fn median(mut samples: Vec<f64>) -> f64 {
+    samples.sort_by(f64::total_cmp);
+    samples[samples.len() / 2]
+}
+
+const ROUNDS: usize = 400;
+const TURN: Duration = Duration::from_millis(1);
+const WARM_UP_TURNS: u32 = 30;
