@@ -140,15 +140,16 @@ function lockedVersion(name) {
 
 /**
  * Chromium with its driver, from apt when missing. Firefox joins where it and geckodriver are installed already.
- * CHROMEDRIVER and GECKODRIVER, where set, win. Returns one `{ name, env }` per browser.
+ * CHROMEDRIVER and GECKODRIVER, where set, win. Returns one `{ name, env }` per browser; each unsets the other's driver,
+ * since the test runner takes the first it finds.
  */
 export async function ensureBrowsers() {
   const findChromium = () => find("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome");
   const findDriver = () => process.env.CHROMEDRIVER ?? find("chromedriver");
   if (!findChromium() || !findDriver()) await installChromium();
-  const browsers = [{ name: "Chromium", env: { CHROMEDRIVER: findDriver() } }];
+  const browsers = [{ name: "Chromium", env: { CHROMEDRIVER: findDriver(), GECKODRIVER: undefined } }];
   const geckodriver = process.env.GECKODRIVER ?? find("geckodriver");
-  if (geckodriver && find("firefox", "firefox-esr")) browsers.push({ name: "Firefox", env: { GECKODRIVER: geckodriver } });
+  if (geckodriver && find("firefox", "firefox-esr")) browsers.push({ name: "Firefox", env: { GECKODRIVER: geckodriver, CHROMEDRIVER: undefined } });
   return browsers;
 }
 

@@ -14,6 +14,9 @@ const PARTS = {
   size: { title: "Size of what is shipped", work: () => size() },
 };
 
+/** For tests that start servers and measure time: this must hold on two cores. */
+const ONE_AT_A_TIME = ["--test-concurrency=1"];
+
 main(async () => {
   const { rest } = options();
   const names = rest.length ? rest : Object.keys(PARTS);
@@ -80,9 +83,6 @@ async function testWorkers() {
   await build();
   await nodeTest(node22, found(files(inRoot("js", "test", "workers"), /\.test\.mjs$/), "js/test/workers/*.test.mjs"), ONE_AT_A_TIME);
 }
-
-/** For tests that start servers and measure time: this must hold on two cores. */
-const ONE_AT_A_TIME = ["--test-concurrency=1"];
 
 async function nodeTest(node, tests, flags = []) {
   await run(node, ["--test", "--test-reporter=spec", ...flags, ...tests]);
