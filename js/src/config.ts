@@ -55,11 +55,13 @@ export function attemptLimit({ on, values }: Settings): number {
 }
 
 /** What the engine refused, in words. `option` is out of the table where the whole policy was refused. */
-export function refusal(settings: Settings, reason: number, policy: number, option: number, min: number, max: number, number: number): ConfigError {
+export function refusal(
+  settings: Settings, reason: number, policy: number, option: number, min: number, max: number, number: number,
+): ConfigError {
   const word = CONFIG_REASONS[reason];
   const spec = OPTIONS[POLICIES[policy]!]?.[option];
   if (spec === undefined) return new ConfigError(`${settings.root || "configuration"}: refused by the engine (${word})`);
-  const path = settings.root ? `${settings.root}.${spec.name}` : `${SECTIONS[POLICIES[policy]!] ?? POLICIES[policy]}.${spec.name}`;
+  const path = `${settings.root || (SECTIONS[POLICIES[policy]!] ?? POLICIES[policy])}.${spec.name}`;
   const value = settings.values.find((value) => value.policy === policy && value.option === option)?.given ?? number;
   const allowed = allowedFor(spec, min, max);
   const because = word === "conflict" ? " beside the other options" : "";
@@ -69,8 +71,8 @@ export function refusal(settings: Settings, reason: number, policy: number, opti
 /** A duration outside any configuration, such as a call's own timeout. */
 export function readTimeout(value: unknown): number {
   const millis = readDuration(value);
-  if (millis === undefined) throw wrong("timeout", value, DURATION);
-  return millis;
+  if (!(millis! >= 0)) throw wrong("timeout", value, DURATION);
+  return millis!;
 }
 
 // ——— reading ———
@@ -131,7 +133,8 @@ function read(config: object, root: string, { options, sections }: Table, policy
     } else if (option && !(policies && typeof given === "object")) {
       if (given === false && mayBeOff) return;
       on.add(option.policy);
-      values.push({ policy: option.policy, option: option.option, number: toNumber(option.spec, join(root, path), given), given });
+      const number = toNumber(option.spec, join(root, path), given);
+      values.push({ policy: option.policy, option: option.option, number, given });
     } else if (policies) {
       if (given !== false) section(path, given);
     } else {
@@ -141,7 +144,9 @@ function read(config: object, root: string, { options, sections }: Table, policy
 
   if (policy === undefined) {
     if (typeof config !== "object" || config === null) throw wrong("configuration", config, "an object");
-    for (const [name, given] of Object.entries(config)) if (given !== undefined && name !== "name") entry("", name, given, false);
+    for (const [name, given] of Object.entries(config)) {
+      if (given !== undefined && name !== "name") entry("", name, given, false);
+    }
   } else {
     section("", config);
   }
@@ -172,7 +177,8 @@ function wrong(path: string, value: unknown, allowed: string): ConfigError {
 
 function unknownName(parent: string, name: string, paths: readonly string[], below: string): ConfigError {
   const names = new Set<string>(below === "" ? ["name"] : []);
-  for (const path of paths) if (below === "" || path.startsWith(`${below}.`)) names.add(path.slice(below ? below.length + 1 : 0).split(".")[0]!);
+  const prefix = below && `${below}.`;
+  for (const path of paths) if (path !== below && path.startsWith(prefix)) names.add(path.slice(prefix.length).split(".")[0]!);
   names.delete("");
   const nearest = [...names].sort((a, b) => distance(name, a) - distance(name, b))[0]!;
   const hint = distance(name, nearest) <= Math.ceil(name.length / 3) ? `did you mean "${nearest}"?` : `known are ${[...names].join(", ")}`;
@@ -188,15 +194,16 @@ function allowedFor({ kind, off, words }: OptionSpec, min: number, max: number):
 }
 
 function show(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value) : typeof value === "object" && value !== null ? "an object" : String(value);
+  if (typeof value === "string") return JSON.stringify(value);
+  return typeof value === "object" && value !== null ? "an object" : String(value);
 }
 
 /** How many letters differ (Levenshtein). */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 0; i < a.length; i++) {
-    const next = [i + 1];
-    for (let j = 0; j < b.length; j++) next.push(Math.min(row[j + 1]! + 1, next[j]! + 1, row[j]! + Number(a[i]!.toLowerCase() !== b[j]!.toLowerCase())));
+  for (const letter of a) {
+    const next = [row[0]! + 1];
+    for (let j = 0; j < b.length; j++) next.push(Math.min(row[j + 1]! + 1, next[j]! + 1, row[j]! + Number(letter !== b[j])));
     row = next;
   }
   return row[b.length]!;

@@ -3,7 +3,6 @@
 // (an older epoch) go on unguarded.
 
 import { refusal, type Settings } from "./config.js";
-import type { ConfigError } from "./errors.js";
 import { EventTap } from "./events.js";
 import type { Host } from "./host.js";
 import { AT, Instance, type Exports } from "./instance.js";
@@ -206,15 +205,17 @@ export class Engine {
     const { exports } = instance;
     exports.config_begin();
     for (const policy of settings.on) exports.config_on(policy);
-    for (const { policy, option, number } of settings.values) this.#accept(instance, settings, -exports.config_set(policy, option, number));
+    for (const { policy, option, number } of settings.values) {
+      this.#accept(instance, settings, -exports.config_set(policy, option, number));
+    }
   }
 
   /** The number, unless it is negative: then it is −(reason + 1), and the answer says the rest. */
   #accept(instance: Instance, settings: Settings, number: number): number {
     if (number >= 0) return number;
     const { numbers, bytes } = instance;
-    throw refusal(settings, -number - 1, bytes[AT.configKind]!, bytes[AT.configOption]!,
-      numbers[AT.configMin]!, numbers[AT.configMax]!, numbers[AT.configMax + 1]!) satisfies ConfigError;
+    const [policy, option] = [bytes[AT.configKind]!, bytes[AT.configOption]!];
+    throw refusal(settings, -number - 1, policy, option, numbers[AT.configMin]!, numbers[AT.configMax]!, numbers[AT.configGiven]!);
   }
 }
 

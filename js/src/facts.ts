@@ -33,7 +33,8 @@ function isReplayable(body: unknown, request: Request | undefined): boolean {
     return request.body === undefined && (request.method === "GET" || request.method === "HEAD");
   }
   if (typeof body !== "object") return true;
-  return body instanceof ArrayBuffer || ArrayBuffer.isView(body) || body instanceof Blob || body instanceof URLSearchParams || body instanceof FormData;
+  if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return true;
+  return body instanceof Blob || body instanceof URLSearchParams || body instanceof FormData;
 }
 
 function hasIdempotencyKey(headers: HeadersInit | undefined): boolean {

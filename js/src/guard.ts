@@ -5,6 +5,7 @@ import { readTimeout } from "./config.js";
 import { drive } from "./driver.js";
 import { AFTER_FAILURE, flagsOf, flagsOfRequest, originOf, REPLAYABLE, signalOf } from "./facts.js";
 import { breakerHandle, readMetrics } from "./inspect.js";
+import { blame } from "./outcome.js";
 import { restoreSnapshot, takeSnapshot } from "./snapshot.js";
 import type {
   Attempt, BreakerHandle, CallOptions, EventType, ExecuteOptions, Fetch, FetchOptions, Guard, GuardEvent, Metrics, Options, RequestScope,
@@ -23,16 +24,17 @@ export class StackGuard implements Guard {
     this.#send = senderOf(scope.fetch ?? options.fetch ?? site.engine.host.fetch);
   }
 
-  readonly fetch = (input: RequestInfo | URL, init?: RequestInit, options: FetchOptions = NO_OPTIONS): Promise<Response> => {
+  readonly fetch = (input: Input, init?: RequestInit, options: FetchOptions = NO_OPTIONS): Promise<Response> => {
     const { key } = this.#options;
     const send = this.#send;
     const racing = this.#site.stack.racing || options.timeout !== undefined;
     let operation: Operation<Response>;
-    if (options.prepare !== undefined || options.getBody !== undefined) operation = (attempt) => sendPrepared(send, input, init, options, attempt);
+    if (options.prepare ?? options.getBody) operation = (attempt) => sendPrepared(send, input, init, options, attempt);
     else if (racing) operation = ({ signal }) => send(input, { ...init, signal });
     else operation = () => send(input, init);
     try {
-      const name = options.key !== undefined ? options.key : key === undefined ? originOf(input) : key === null ? null : key(input, init);
+      let name = options.key;
+      if (name === undefined) name = key === undefined ? originOf(input) : (key?.(input, init) ?? null);
       return this.#drive(operation, name, flagsOfRequest(input, init, options), signalOf(input, init), racing, options);
     } catch (error) {
       return Promise.reject(error); // a drop-in for fetch never throws
@@ -87,13 +89,22 @@ export class StackGuard implements Guard {
 }
 
 /** Sends one attempt of a request that is made anew for each of them. */
-async function sendPrepared(send: Fetch, input: RequestInfo | URL, init: RequestInit | undefined, options: FetchOptions, { attempt, signal }: Attempt): Promise<Response> {
-  const { getBody, prepare } = options;
+async function sendPrepared(
+  send: Fetch, input: Input, init: RequestInit | undefined, { getBody, prepare }: FetchOptions, { attempt, signal }: Attempt,
+): Promise<Response> {
   const fresh: RequestInit = { ...init, signal };
-  if (getBody !== undefined) fresh.body = await getBody();
-  if (prepare === undefined) return send(input, fresh);
-  const request = new Request(input, fresh);
-  return send((await prepare(request, { attempt })) ?? request);
+  let request: Request | undefined;
+  try {
+    if (getBody !== undefined) fresh.body = await getBody();
+    if (prepare !== undefined) {
+      request = new Request(input, fresh);
+      request = (await prepare(request, { attempt })) ?? request;
+    }
+  } catch (error) {
+    blame(error); // the upstream has nothing to do with it
+    throw error;
+  }
+  return request === undefined ? send(input, fresh) : send(request);
 }
 
 /** A fetch to be called as a plain function: a service binding's own must be called on its binding. */
@@ -109,5 +120,7 @@ function anchor(waitUntil: (promise: Promise<unknown>) => void, promise: Promise
     // Called too late, or not on its context.
   }
 }
+
+type Input = RequestInfo | URL;
 
 const NO_OPTIONS: FetchOptions & ExecuteOptions = {};

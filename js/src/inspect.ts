@@ -19,7 +19,7 @@ export function readMetrics({ engine, stack }: Site): Metrics {
 }
 
 function readKey(engine: Engine, stack: Stack, key: number): KeyMetrics | undefined {
-  const numbers = engine.ask((exports, instance) => (exports.metrics(stack.id, key) ? reads(instance.numbers) : undefined), undefined);
+  const numbers = engine.ask(({ metrics }, instance) => (metrics(stack.id, key) ? reads(instance.numbers) : undefined), undefined);
   if (numbers === undefined) return undefined;
   const latencies = VERDICTS.length + REFUSAL_REASONS.length + 2;
   return {
@@ -28,14 +28,18 @@ function readKey(engine: Engine, stack: Stack, key: number): KeyMetrics | undefi
     attempts: numbers[1]!,
     verdicts: counts<Verdict>(VERDICTS, numbers, 2),
     refusals: counts<RefusalReason>(REFUSAL_REASONS, numbers, 2 + VERDICTS.length),
-    latencies: numbers.slice(latencies, latencies + BUCKETS).map((count, i) => ({ belowMs: i === BUCKETS - 1 ? Infinity : 2 ** i, count })),
+    latencies: numbers
+      .slice(latencies, latencies + BUCKETS)
+      .map((count, i) => ({ belowMs: i === BUCKETS - 1 ? Infinity : 2 ** i, count })),
     breaker: readBreaker(engine, stack, key),
   };
 }
 
 export function breakerHandle({ engine, stack }: Site, name: string | null): BreakerHandle {
   const { on, shares } = stack.settings;
-  if (!on.includes(BREAKER) && !shares.some(({ policy }) => policy === BREAKER)) throw new ConfigError("this stack has no breaker", { path: "breaker" });
+  if (!on.includes(BREAKER) && !shares.some(({ policy }) => policy === BREAKER)) {
+    throw new ConfigError("this stack has no breaker", { path: "breaker" });
+  }
   return new Circuit(engine, stack, name);
 }
 
@@ -116,10 +120,10 @@ export function internKey(engine: Engine, name: string | null): number {
 
 function readBreaker(engine: Engine, stack: Stack, key: number): BreakerReading | undefined {
   const now = engine.host.now();
-  const numbers = engine.ask((exports, instance) => (exports.breaker_read(stack.id, key, now) ? reads(instance.numbers) : undefined), undefined);
-  if (numbers === undefined) return undefined;
-  const [state, calls, failures, slow, trips, retryAfterMs] = numbers as [number, number, number, number, number, number];
-  return { state: BREAKER_STATES[state] as BreakerState, calls, failures, slow, trips, retryAfterMs: retryAfterMs < 0 ? undefined : retryAfterMs };
+  const read = engine.ask(({ breaker_read }, instance) => (breaker_read(stack.id, key, now) ? reads(instance.numbers) : undefined), undefined);
+  if (read === undefined) return undefined;
+  const [state, calls, failures, slow, trips, after] = read as [number, number, number, number, number, number];
+  return { state: BREAKER_STATES[state]!, calls, failures, slow, trips, retryAfterMs: after < 0 ? undefined : after };
 }
 
 function reads(numbers: Float64Array): number[] {

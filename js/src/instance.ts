@@ -93,6 +93,7 @@ export const AT = {
   configOption: 91,
   configMin: 96 / 8,
   configMax: 104 / 8,
+  configGiven: 112 / 8,
   eventNumbers: 128 / 8,
   eventStack: 168,
   eventKey: 172,

@@ -28,6 +28,13 @@ export function isResponse(value: unknown): value is Response {
   return value instanceof Response || Object.prototype.toString.call(value) === "[object Response]";
 }
 
+/** Marks an error as the caller's own: it says nothing about the upstream, and repeating would not help. */
+export function blame(error: unknown): void {
+  if (typeof error === "object" && error !== null) mistakes.add(error);
+}
+
+const mistakes = /* @__PURE__ */ new WeakSet<object>();
+
 export function outcomeOfError(error: unknown): number {
   switch (brandOf(error)) {
     case "RejectedError":
@@ -38,6 +45,7 @@ export function outcomeOfError(error: unknown): number {
       return DEFECT;
   }
   if (typeof error !== "object" || error === null) return TRANSIENT;
+  if (mistakes.has(error)) return DEFECT;
   const { name, overloaded, retryable, durableObjectReset } = error as RuntimeError;
   if (overloaded === true) return SHEDDING;
   const code = codeOf(error);
@@ -111,10 +119,12 @@ const DEFECT_CODES = /^(ERR_INVALID_|UND_ERR_(INVALID_ARG|REQ_CONTENT_LENGTH_MIS
  */
 const DEFECT_WORDS = new RegExp(
   [
-    "body (has|is|was) already", "already (been )?(used|read|consumed)", "body is (unusable|disturbed|locked)", "disturbed or locked",
-    "one-time-use body", "too many redirects", "redirect count exceeded", "bad port", "unknown scheme", "invalid url", "failed to parse url", "cannot be parsed as a url",
-    "too many subrequests", "disallowed operation called within global scope", "on behalf of a different (request|durable object)",
-    "illegal invocation", "duplex", "request with get/head method cannot have body", "content security policy",
+    "body (has|is|was) already", "already (been )?(used|read|consumed)", "body is (unusable|disturbed|locked)",
+    "disturbed or locked", "one-time-use body", "duplex", "get/head method cannot have body",
+    "invalid url", "failed to parse url", "cannot be parsed as a url", "bad port", "unknown scheme",
+    "too many redirects", "redirect count exceeded", "too many subrequests",
+    "disallowed operation called within global scope", "on behalf of a different (request|durable object)",
+    "illegal invocation", "content security policy",
   ].join("|"),
   "i",
 );

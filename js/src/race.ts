@@ -89,9 +89,10 @@ export class Race<T> implements Follower {
         this.#drop(dropped, true);
         const { site: { stack }, key } = this.#call;
         const late = reason === "deadline-exceeded" && this.#sent > 0;
+        const retryAfterMs = delayMs < 0 ? undefined : delayMs;
         const error = late
           ? this.#timeout()
-          : new RejectedError({ reason, policy, stackName: stack.name, key, retryAfterMs: delayMs < 0 ? undefined : delayMs, cause: this.#discarded });
+          : new RejectedError({ reason, policy, stackName: stack.name, key, retryAfterMs, cause: this.#discarded });
         this.#refuse(error, this.#sent, late ? "deadline-exceeded" : "refused");
         return;
       }

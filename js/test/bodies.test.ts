@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { reportOf } from "../src/index.js";
-import { quiet } from "./support/host.js";
+import { quiet, reasonOf } from "./support/host.js";
 import { shim } from "./support/shim.js";
 import { status, Upstream, watched } from "./support/upstream.js";
 
 const URL_A = "https://a.example/";
+const lost = new Error("no body today");
 
 async function twice(init: RequestInit, input: RequestInfo | URL = URL_A, options = {}) {
   const { host, guard } = shim();
@@ -114,6 +115,18 @@ test("prepare is told which attempt it is and may change the request or replace 
   assert.equal((await pending).status, 200);
   assert.deepEqual(urls, ["https://a.example/", "https://b.example/"]);
   assert.deepEqual(headers, ["1", "2"]);
+});
+
+test("what getBody or prepare throws is the caller's own: not repeated, no evidence, and thrown as it is", async () => {
+  for (const options of [{ getBody: () => Promise.reject(lost) }, { prepare: () => { throw lost; } }]) {
+    const { guard } = shim();
+    const upstream = new Upstream(status(200));
+    const stack = guard({ retry: {}, breaker: {} }, { fetch: upstream.fetch });
+    assert.equal(await reasonOf(stack.fetch(URL_A, { method: "PUT" }, options as never)), lost);
+    assert.equal(upstream.sent.length, 0);
+    assert.equal(stack.breaker(URL_A).calls, 0);
+    assert.equal(stack.metrics().keys[0]?.verdicts.defect, 1);
+  }
 });
 
 test("discarded responses are cancelled, and nobody waits for that", async () => {

@@ -172,7 +172,12 @@ test("a call's own timeout only shortens the stack's", async () => {
     assert.equal(((await reasonOf(pending)) as TimeoutError).elapsedMs, ended);
   }
   const { guard } = shim();
-  assert.ok((await reasonOf(guard({ retry: {} }).execute(() => 1, { timeout: "soon" as never }))) instanceof ConfigError);
+  for (const timeout of ["soon", -1, NaN, null] as never[]) {
+    assert.ok((await reasonOf(guard({ retry: {} }).execute(() => 1, { timeout }))) instanceof ConfigError, String(timeout));
+  }
+  assert.equal(await guard({ retry: {} }).execute(() => 1, { timeout: Infinity }), 1);
+  const late = (await reasonOf(guard({ retry: {} }).execute(() => 1, { timeout: 0 }))) as RejectedError;
+  assert.equal(late.reason, "deadline-exceeded", "no time at all is a refusal");
 });
 
 test("a result in hand beats the clock: a timer that fires late does not undo a success", async () => {

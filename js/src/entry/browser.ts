@@ -15,6 +15,7 @@ function compileModule(): WebAssembly.Module {
   try {
     return (module ??= new WebAssembly.Module(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))));
   } catch (cause) {
-    throw new ConfigError("this host may not compile WebAssembly; a page needs 'wasm-unsafe-eval' in the script-src of its Content-Security-Policy", { cause });
+    const cure = "a page needs 'wasm-unsafe-eval' in the script-src of its Content-Security-Policy";
+    throw new ConfigError(`this host may not compile WebAssembly; ${cure}`, { cause });
   }
 }
