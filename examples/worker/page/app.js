@@ -65,7 +65,7 @@ const panel = controls({
 });
 
 function setFault(fault) {
-  const changed = fault?.mode !== state.fault?.mode;
+  const changed = JSON.stringify(fault) !== JSON.stringify(state.fault);
   state.fault = fault;
   if (fault) panel.show(fault);
   if (fault && changed) {

@@ -61,12 +61,13 @@ function band(g, x, y, w, h, { text, fill, ink, hatch }) {
   g.restore();
   g.font = "600 11px ui-sans-serif, system-ui, sans-serif";
   const room = g.measureText(text).width;
-  if (room + 14 > w) return;
+  const inset = Math.min(8, (w - room) / 2);
+  if (inset < 1) return;
   if (hatch) {
     g.fillStyle = colours[fill];
-    g.fillRect(x + 4, y + h / 2 - 9, room + 8, 15);
+    g.fillRect(x + inset - 3, y + h / 2 - 9, room + 6, 15);
   }
-  label(g, text, x + 8, y + h / 2 - 1, { colour: colours[ink], bold: true });
+  label(g, text, x + inset, y + h / 2 - 1, { colour: colours[ink], bold: true });
 }
 
 // ——— shares ———

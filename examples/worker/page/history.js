@@ -107,7 +107,7 @@ export function summary(events) {
     mended: ok.filter((e) => e.attempts > 1).length,
     budgetSaidNo: events.filter((e) => e.stopReason === "budget-exceeded").length,
     p50: at(waits, 0.5), p95: at(waits, 0.95), p99: at(waits, 0.99),
-    okWait: middle(ok), failedWait: middle(failed), refusedWait: middle(refused),
+    okWait: middle(ok), failedWait: middle(failed), refusedWait: middle(refused.filter((e) => e.upstreamCalls === 0)),
   };
 }
 

@@ -10,7 +10,7 @@ export function story(now) {
   const { link, paused, fault, breaker, plain, guarded } = now;
   if (link === "lost") return ["lost", "The Worker does not answer. Is the demo still running? Trying again every second."];
   if (link === "opening") return ["opening", "Opening the line to the Worker…"];
-  if (fault === null) return ["no-upstream", "The faulty upstream does not run, so both lanes meet a closed door. Start it with: node examples/worker/upstream.mjs"];
+  if (fault === null) return ["no-upstream", "The faulty upstream does not run, so both lanes meet a closed door. Start the demo again (or the upstream alone: examples/worker/README.md)."];
   if (paused) return ["paused", "Traffic is paused. Calls made by hand still show up below."];
   if (fault === undefined || guarded.calls === 0) return ["starting", "The first calls are on their way."];
   if (breaker.state === "open") return fault.mode === "healthy" ? healing(now) : open(now);
@@ -20,7 +20,7 @@ export function story(now) {
 
 function open(now) {
   const { fault, plain, guarded, inFlight } = now;
-  const quick = guarded.refused > 0 ? ` and answers in **${ms(guarded.refusedWait)}**` : "";
+  const quick = guarded.refusedWait !== null ? ` and answers in **${ms(guarded.refusedWait)}**` : "";
   const spared = guarded.load < 0.5 ? `, sparing the upstream **${percent(1 - guarded.load)}** of the calls` : "";
   const opened = `forbear has opened the circuit${quick}${spared}.`;
   if (fault.mode === "stalled" || plain.calls === 0) {
@@ -64,7 +64,7 @@ function closed(now) {
   if (guarded.budgetSaidNo > 1) {
     return ["budget", `**${percent(1 - plain.success)}** of plain calls fail. forbear mends what its retry budget pays for and stops there, at **${guarded.load.toFixed(2)}** upstream calls a call: retries must never become the outage.`];
   }
-  if (mended > 0.01) {
+  if (mended > 0.01 && guarded.mended > 0) {
     return ["mending", `**${percent(1 - plain.success)}** of plain calls fail; forbear tries again and brings that down to **${percent(1 - guarded.success)}**, at **${guarded.load.toFixed(2)}** upstream calls a call.`];
   }
   if (fault.mode === "slow") return ["slow", `Calls take **${ms(plain.p50 ?? fault.delayMs)}** in the plain lane and **${ms(guarded.p50)}** in forbear's, which lets no attempt last longer than 1 s.`];
