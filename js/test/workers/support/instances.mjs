@@ -1,15 +1,15 @@
 // Imported before forbear, this sees every engine instance that the package makes: how many there are, how many calls
-// the latest one has in flight, and a way to let it die of one of its verbs. The package itself stays as it is shipped.
+// they have in flight, and a way to let one die of one of its verbs. The package itself stays as it is shipped.
 
 const { Instance } = WebAssembly;
+const living = new Set();
 
 export const engines = {
+  /** How many were ever made. */
   count: 0,
   /** The verb that traps when it is next said. */
   deadly: undefined,
-  /** Exports of the latest. */
-  latest: undefined,
-  inFlight: () => engines.latest?.in_flight() ?? 0,
+  inFlight: () => [...living].reduce((sum, exports) => sum + exports.in_flight(), 0),
 };
 
 WebAssembly.Instance = function (module, imports) {
@@ -19,10 +19,11 @@ WebAssembly.Instance = function (module, imports) {
     seen[verb] = (...facts) => {
       if (engines.deadly !== verb) return exports[verb](...facts);
       engines.deadly = undefined;
+      living.delete(exports);
       return exports.debug_trap();
     };
   }
   engines.count++;
-  engines.latest = exports;
+  living.add(exports);
   return { exports: seen };
 };
