@@ -195,3 +195,6 @@ impl Retry {
         Duration::from_nanos(rng.between(0, self.config.base.as_nanos()))
     }
 }
+
+#[cfg(test)]
+mod tests;
