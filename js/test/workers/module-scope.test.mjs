@@ -1,0 +1,31 @@
+// Guards are built at a Worker's module scope, where time stands at 1970 and timers, randomness and fetch throw.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { reset, startUpstream, status, ok } from "../support/upstream.mjs";
+import { startWorker } from "./support/workerd.mjs";
+
+test("every policy is built at module scope, without a clock, a timer, randomness or fetch; then requests work", async (t) => {
+  const upstream = await startUpstream(t, status(503), ok);
+  const worker = await startWorker(new URL("module-scope.worker.mjs", import.meta.url), { vars: { UPSTREAM: upstream.url } });
+  t.after(worker.stop);
+  const { atModuleScope, answers, events, now, circuit } = await worker.ask("/");
+
+  assert.equal(atModuleScope.now, 0, "this is what a Worker's module scope is like");
+  assert.deepEqual(atModuleScope.touched, []);
+  assert.deepEqual(atModuleScope.metrics, { stack: "everything", keys: [] });
+  assert.deepEqual(atModuleScope.states, ["closed", "closed"]);
+  assert.equal(atModuleScope.restored, true);
+
+  assert.deepEqual(answers.map(({ status, body }) => [status, body]), Array(4).fill([200, "fine"]));
+  assert.deepEqual(answers.map(({ report }) => report.attempts), [2, 1, 1, 1]);
+  // Not one of these was counted from 1970 on.
+  for (const { report } of answers) assert.ok(report.elapsedMs < 5_000);
+  for (const { at } of events) assert.ok(Math.abs(now - at) < 10_000);
+  assert.deepEqual([circuit.calls, circuit.failures], [4, 1], "the window that both stacks share has what was counted a moment ago");
+});
+
+test("a Worker whose guard can never be is refused when it is deployed, and is told what is wrong", async () => {
+  const starting = startWorker(new URL("misconfigured.worker.mjs", import.meta.url));
+  await assert.rejects(starting, /retry\.attempts: 99 is not allowed; expected 1 to 15/);
+});
