@@ -121,7 +121,7 @@ const DEFECT_WORDS = new RegExp(
   [
     "body (has|is|was) already", "already (been )?(used|read|consumed)", "body is (unusable|disturbed|locked)",
     "disturbed or locked", "one-time-use body", "duplex", "get/head method cannot have body",
-    "invalid url", "failed to parse url", "cannot be parsed as a url", "bad port", "unknown scheme",
+    "invalid url", "failed to parse url", "cannot be parsed as a url", "bad port", "requests to port", "unknown scheme",
     "too many redirects", "redirect count exceeded", "too many subrequests",
     "disallowed operation called within global scope", "on behalf of a different (request|durable object)",
     "illegal invocation", "content security policy",

@@ -156,7 +156,7 @@ export type EventType =
   /** The engine died and was replaced: what it had learned is gone, and the calls in hand go on unguarded. */
   | "trap";
 
-/** Something that happened. Which facts it carries beside these depends on its type; docs/events.md lists them. */
+/** Something that happened. Which facts it carries beside these depends on its type. */
 export interface GuardEvent {
   readonly type: EventType;
   /** On the host's clock. */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isRacing, readShared, readStack } from "../src/config.js";
-import { ConfigError } from "../src/index.js";
+import { ConfigError, reportOf, type RejectedError } from "../src/index.js";
 import { OPTIONS, POLICIES } from "../src/generated/vocabulary.js";
 import { SharedObject } from "../src/shared.js";
 import type { Config } from "../src/types.js";
@@ -123,6 +123,28 @@ test("stacks that mean the same are the same stack, however their configuration 
   assert.notEqual(stacks.of({ name: "x", retry: { attempts: 3, backoff: { base: "1s", cap: 5_000 }, budget: shared }, breaker: {} }), one, "another name");
   assert.notEqual(stacks.of({ breaker: { slowCall: false } }), stacks.of({ breaker: { slowCall: "1s" } }));
   assert.equal(engine.stacks.length, 5);
+});
+
+test("a breaker given to two stacks is one breaker, and so is a budget", async () => {
+  const { host, guard } = shim();
+  const breaker = new SharedObject("breaker", readShared("breaker", "circuitBreaker", { consecutiveFailures: 2 })) as never;
+  const one = guard({ name: "one", breaker });
+  const two = guard({ name: "two", breaker, retry: {} });
+  const fail = () => Promise.reject(new Error("lost"));
+  await reasonOf(one.execute(fail));
+  await reasonOf(one.execute(fail));
+  assert.equal(two.breaker().state, "open");
+  assert.equal(((await reasonOf(two.execute(fail))) as RejectedError).reason, "circuit-open");
+
+  const none = budget({ ratio: 0, reserve: 1 });
+  const [three, four] = [guard({ name: "three", retry: { budget: none } }), guard({ name: "four", retry: { budget: none } })];
+  const errors: unknown[] = [];
+  for (const stack of [three, four]) {
+    const pending = stack.execute(() => Promise.reject(errors[errors.push(new Error("lost")) - 1]));
+    await Promise.all([reasonOf(pending), host.pass(10_000)]);
+  }
+  assert.equal(reportOf(errors.at(-1))?.stopReason, "budget-exceeded");
+  assert.equal(errors.length, 3, "one repeat between the two of them");
 });
 
 test("a guard that is built inside a handler shares its state with the ones before it", async () => {

@@ -56,6 +56,7 @@ test("the caller's own bugs are nobody's evidence and never repeated", () => {
     new TypeError("A request with a one-time-use body (it was initialized from a stream, not a buffer) encountered a redirect requiring the body to be retransmitted."),
     new TypeError("Too many redirects."),
     new TypeError("Invalid URL: nowhere"),
+    new TypeError("Fetch failed: Requests to port 1 are blocked"),
     Object.assign(new TypeError("Failed to parse URL from nowhere"), { cause: Object.assign(new TypeError("Invalid URL"), { code: "ERR_INVALID_URL" }) }),
     new Error("Too many subrequests by single Worker invocation."),
     new Error("Disallowed operation called within global scope. Asynchronous I/O (ex: fetch() or connect()), …"),
