@@ -1,0 +1,177 @@
+//! The ten laws of the engine, on every policy, alone and in company, in random worlds.
+//!
+//! Each world comes from one number. One that breaks a law prints it with everything that was said, as a golden vector:
+//! `FORBEAR_WORLD=17 cargo test --test laws` goes there again, `FORBEAR_WORLDS=100000` visits more of them.
+#![cfg(not(target_family = "wasm"))]
+
+#[path = "laws/broken.rs"]
+mod broken;
+#[path = "laws/gates.rs"]
+mod gates;
+#[path = "laws/judge.rs"]
+mod judge;
+#[path = "laws/plan.rs"]
+mod plan;
+#[path = "laws/verbs.rs"]
+mod verbs;
+#[path = "laws/world.rs"]
+mod world;
+
+use forbear::policy::Kind;
+use forbear::{Engine, Rng};
+
+use broken::{BrokenEngine, Defect, Flaw};
+use judge::Violation;
+use plan::Plan;
+use verbs::Verbs;
+use world::World;
+
+#[test]
+fn every_policy_alone_keeps_the_laws() {
+    for kind in Kind::ALL {
+        visit(150, |rng| Plan::alone(rng, *kind));
+    }
+}
+
+#[test]
+fn registered_policies_keep_the_laws_together() {
+    visit(1_000, Plan::registered);
+}
+
+#[test]
+fn gates_that_are_still_to_come_fit_the_laws() {
+    visit(1_000, Plan::with_gates);
+}
+
+#[test]
+fn law_1_is_broken_by_an_engine_that_forgets_to_drop() {
+    assert_caught(1, defective(Defect::ForgetsToDrop));
+}
+
+#[test]
+fn law_1_is_broken_by_an_engine_that_answers_two_sends() {
+    assert_caught(1, defective(Defect::SendsTwice));
+}
+
+#[test]
+fn law_2_is_broken_by_an_engine_that_tells_the_past() {
+    assert_caught(2, defective(Defect::TellsThePast));
+}
+
+#[test]
+fn law_3_is_broken_by_an_engine_that_takes_an_early_wake_for_a_late_one() {
+    assert_caught(3, defective(Defect::WakesEarly));
+}
+
+#[test]
+fn law_3_is_broken_by_a_gate_that_grants_to_whoever_wakes() {
+    assert_caught(3, flawed(Flaw::GrantsToWhoeverWakes));
+}
+
+#[test]
+fn law_4_is_broken_by_an_engine_that_settles_twice() {
+    assert_caught(4, defective(Defect::SettlesTwice));
+}
+
+#[test]
+fn law_4_is_broken_by_an_engine_that_hides_what_is_stale() {
+    assert_caught(4, defective(Defect::HidesStale));
+}
+
+#[test]
+fn law_5_is_broken_by_an_engine_that_forgets_leases() {
+    assert_caught(5, defective(Defect::ForgetsLeases));
+}
+
+#[test]
+fn law_5_is_broken_by_a_gate_that_keeps_what_the_cancelled_held() {
+    assert_caught(5, flawed(Flaw::KeepsSlotsOfCancelled));
+}
+
+#[test]
+fn law_6_is_broken_by_an_engine_that_refuses_with_a_trace() {
+    assert_caught(6, defective(Defect::RefusesWithATrace));
+}
+
+#[test]
+fn law_6_is_broken_by_a_gate_that_counts_refusals() {
+    assert_caught(6, flawed(Flaw::CountsRefusals));
+}
+
+#[test]
+fn law_6_is_broken_by_a_gate_that_learns_from_cancels() {
+    assert_caught(6, flawed(Flaw::LearnsFromCancels));
+}
+
+#[test]
+fn law_7_is_broken_by_a_gate_that_asks_the_process() {
+    assert_caught(7, flawed(Flaw::AsksTheProcess));
+}
+
+#[test]
+fn law_7_is_broken_by_an_engine_that_restores_nothing() {
+    assert_caught(7, defective(Defect::RestoresNothing));
+}
+
+#[test]
+fn law_8_is_broken_by_a_gate_that_promises_too_soon() {
+    assert_caught(8, flawed(Flaw::PromisesTooSoon));
+}
+
+#[test]
+fn law_9_is_broken_by_a_gate_whose_line_has_no_end() {
+    assert_caught(9, flawed(Flaw::EndlessLine));
+}
+
+#[test]
+fn law_9_is_broken_by_an_engine_that_hides_what_overflows() {
+    assert_caught(9, defective(Defect::HidesOverflow));
+}
+
+#[test]
+fn law_10_is_broken_by_a_gate_that_divides_by_elapsed_time() {
+    assert_caught(10, flawed(Flaw::DividesByElapsed));
+}
+
+/// Worlds of these plans keep all laws.
+fn visit(worlds: u64, draw: impl Fn(&mut Rng) -> Plan) {
+    let number = |name| std::env::var(name).ok().and_then(|number| number.parse::<u64>().ok());
+    let seeds = match number("FORBEAR_WORLD") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("FORBEAR_WORLDS").unwrap_or(worlds),
+    };
+    for seed in seeds {
+        if let (world, Err(violation)) = live(seed, draw(&mut Rng::new(seed)), &|engine| Box::new(engine)) {
+            panic!("{}", world.told(seed, &violation));
+        }
+    }
+}
+
+type Subject = (Option<Flaw>, Box<dyn Fn(Engine) -> Box<dyn Verbs>>);
+
+fn flawed(flaw: Flaw) -> Subject {
+    (Some(flaw), Box::new(|engine| Box::new(engine)))
+}
+
+fn defective(defect: Defect) -> Subject {
+    (None, Box::new(move |engine| Box::new(BrokenEngine::new(engine, defect))))
+}
+
+/// Some world sees that the law is broken.
+fn assert_caught(law: u8, (flaw, wrap): Subject) {
+    for seed in 0..2_000 {
+        let plan = Plan { flaw, ..Plan::with_gates(&mut Rng::new(seed)) };
+        if let (_, Err(Violation { law: its, .. })) = live(seed, plan, &*wrap)
+            && its == law
+        {
+            return;
+        }
+    }
+    panic!("nobody saw that law {law} is broken");
+}
+
+fn live(seed: u64, plan: Plan, wrap: &dyn Fn(Engine) -> Box<dyn Verbs>) -> (World, Result<(), Violation>) {
+    let mut world = World::new(seed, plan, wrap);
+    let outcome = world.live(wrap);
+    (world, outcome)
+}

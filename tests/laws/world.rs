@@ -1,0 +1,789 @@
+//! A world: callers over several stacks and keys, with hosts that do what they are told, as well as hosts can.
+//!
+//! Hosts wake late, early or never, lose hints, die without a word, settle twice, leave at any time; their clocks lag
+//! each other, stand still, are set back, jump. Everything comes from one seed.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use forbear::event::What;
+use forbear::policy::circuit_breaker::StateWord;
+use forbear::{
+    CallId, Decision, Duration, Facts, HostTime, Instant, Key, Outcome, Overload, RefusalReason, Repeat, Rng, Step,
+    Verdict,
+};
+
+use crate::gates::Journal;
+use crate::judge::{Answered, Around, Caller, Fate, Promise, State, Verb, Violation, broken, judge_events};
+use crate::plan::{Built, GatePlan, Object, Plan, below, chance, pick};
+use crate::verbs::{Action, Handle, Op, Player, Said, Verbs, json};
+
+pub struct World {
+    pub plan: Plan,
+    rng: Rng,
+    habits: Habits,
+    player: Player,
+    journal: Rc<RefCell<Journal>>,
+    said: Vec<Said>,
+    answers: Vec<Option<Decision>>,
+    callers: Vec<Caller>,
+    /// What has really passed, in milliseconds.
+    clock: u64,
+    /// What the hosts' clocks were set by.
+    shift: i64,
+    first: Option<HostTime>,
+    latest: HostTime,
+    last: Instant,
+    /// Whether the engine's time can be said exactly: no clock was set back or stood still.
+    exact: bool,
+    hints: VecDeque<usize>,
+}
+
+/// What happens in this world, in per cent of the occasions.
+#[derive(Debug)]
+struct Habits {
+    callers: u64,
+    names: u64,
+    steps: u64,
+    failures: u64,
+    lags: u64,
+    stuck: u64,
+    sets_clocks: u64,
+    dies: u64,
+    leaves: u64,
+    never_ends: u64,
+    late: u64,
+    operators: u64,
+    stale: u64,
+}
+
+impl Habits {
+    fn draw(rng: &mut Rng) -> Self {
+        let mut sometimes = |percent| if chance(rng, 50) { percent } else { 0 };
+        Self {
+            lags: sometimes(40),
+            stuck: sometimes(5),
+            sets_clocks: sometimes(2),
+            dies: sometimes(4),
+            leaves: sometimes(5),
+            never_ends: sometimes(20),
+            late: sometimes(30),
+            operators: sometimes(2),
+            stale: sometimes(15),
+            callers: 1 + below(rng, 12),
+            names: 1 + below(rng, 4),
+            steps: pick(rng, &[20, 60, 120]),
+            failures: pick(rng, &[0, 30, 60, 95]),
+        }
+    }
+}
+
+/// Living.
+impl World {
+    /// A world on the engine that `wrap` makes of the planned one.
+    pub fn new(seed: u64, plan: Plan, wrap: &dyn Fn(forbear::Engine) -> Box<dyn Verbs>) -> Self {
+        let mut rng = Rng::new(seed ^ 0x5EED);
+        let Built { engine, stacks, journal } = plan.build().expect("a plan that can be built");
+        Self {
+            habits: Habits::draw(&mut rng),
+            player: Player::new(wrap(engine), stacks),
+            plan,
+            rng,
+            journal,
+            said: Vec::new(),
+            answers: Vec::new(),
+            callers: Vec::new(),
+            clock: START,
+            shift: 0,
+            first: None,
+            latest: HostTime::from_nanos(0),
+            last: Instant::PAST,
+            exact: true,
+            hints: VecDeque::new(),
+        }
+    }
+
+    /// Goes through with it to the end, and to what is to be said of the whole.
+    pub fn live(&mut self, wrap: &dyn Fn(forbear::Engine) -> Box<dyn Verbs>) -> Result<(), Violation> {
+        for _ in 0..self.habits.steps {
+            self.step()?;
+        }
+        if chance(&mut self.rng, 50) {
+            self.everybody_dies()?;
+        } else {
+            self.everybody_leaves()?;
+            self.restore_elsewhere(wrap)?;
+        }
+        self.again(wrap)
+    }
+
+    fn step(&mut self) -> Result<(), Violation> {
+        let dice = below(&mut self.rng, 100);
+        let Habits { dies, leaves, operators, sets_clocks, callers, .. } = self.habits;
+        let living = self.callers.iter().filter(|caller| matches!(caller.state, State::Live | State::Held)).count();
+        if let Some(call) = self.hints.pop_front() {
+            if chance(&mut self.rng, 70) {
+                return self.wake(call);
+            }
+        }
+        if dice < dies {
+            if let Some(call) = self.anybody(|caller| matches!(caller.state, State::Live | State::Held)) {
+                self.callers[call].state = State::Dead;
+            }
+        } else if dice < dies + leaves {
+            if let Some(call) = self.anybody(|caller| matches!(caller.state, State::Live | State::Held)) {
+                return self.cancel(call);
+            }
+        } else if dice < dies + leaves + operators {
+            return self.operate();
+        } else if dice < dies + leaves + operators + sets_clocks {
+            self.set_clocks();
+        } else if dice < 30 {
+            if let Some(call) = self.anybody(|caller| caller.state == State::Live) {
+                return self.wake_for_nothing(call);
+            }
+        } else if dice < 34 {
+            return self.settle_nothing();
+        } else if dice < 60 && (living as u64) < callers {
+            return self.admit_somebody();
+        } else if dice < 64 {
+            self.clock += pick(&mut self.rng, &[0, 1, 10, 200, 3_000, 20_000]);
+        }
+        self.what_comes_next()
+    }
+
+    /// Whatever the hosts have coming first: an attempt ends, or a timer fires.
+    fn what_comes_next(&mut self) -> Result<(), Violation> {
+        let mut next: Option<(u64, usize, Option<usize>)> = None;
+        for (call, caller) in self.callers.iter().enumerate() {
+            if !matches!(caller.state, State::Live | State::Held | State::Unguarded) {
+                continue;
+            }
+            let ends = caller.attempts.iter().enumerate().filter_map(|(place, attempt)| {
+                let (at, _) = attempt.ends.filter(|_| attempt.state == Fate::InFlight)?;
+                Some((at, call, Some(place)))
+            });
+            let timer = caller.timer.map(|at| (at, call, None));
+            next = ends.chain(timer).chain(next).min_by_key(|(at, ..)| *at);
+        }
+        match next {
+            None => self.admit_somebody(),
+            Some((at, call, place)) => {
+                self.clock = self.clock.max(at);
+                match place {
+                    Some(place) => self.attempt_ends(call, place),
+                    None if self.callers[call].state == State::Held && chance(&mut self.rng, 30) => self.cancel(call),
+                    None => self.wake(call),
+                }
+            }
+        }
+    }
+
+    fn anybody(&mut self, which: impl Fn(&Caller) -> bool) -> Option<usize> {
+        let found: Vec<usize> = (0..self.callers.len()).filter(|call| which(&self.callers[*call])).collect();
+        (!found.is_empty()).then(|| pick(&mut self.rng, &found))
+    }
+
+    fn set_clocks(&mut self) {
+        let by = pick(&mut self.rng, &[-7_200_000, -61_000, -59_000, -1_500, 61_000, 7_200_000]);
+        self.shift += by;
+        if by < 0 {
+            self.exact = false;
+        }
+    }
+}
+
+/// Calls.
+impl World {
+    fn admit_somebody(&mut self) -> Result<(), Violation> {
+        let rng = &mut self.rng;
+        let lag = if chance(rng, self.habits.lags) { pick(rng, &[1, 40, 700, 30_000]) } else { 0 };
+        let stack = below(rng, self.plan.stacks.len() as u64) as usize;
+        let name = (below(rng, 10) > 0).then(|| below(rng, self.habits.names) as u16);
+        let facts = Facts {
+            repeat: pick(rng, &[Repeat::Freely, Repeat::Freely, Repeat::AfterFailure, Repeat::OnlyUnprocessed]),
+            replayable: chance(rng, 90),
+            timeout: chance(rng, 15).then(|| Duration::from_millis(pick(rng, &[0, 1, 80, 2_000]))),
+            cost: pick(rng, &[0, 1, 1, 1, 1, 2, 9]),
+            ..Facts::default()
+        };
+        self.admit(stack, name, facts, lag)
+    }
+
+    fn admit(&mut self, stack: usize, name: Option<u16>, facts: Facts, lag: u64) -> Result<(), Violation> {
+        let stuck = chance(&mut self.rng, self.habits.stuck);
+        let host = self.reading(lag);
+        if stuck {
+            self.exact = false;
+        }
+        let call = self.callers.len();
+        let key_is_new = self.player.key(name) == Key::NEW;
+        let watched = self.is_watched();
+        let answered = self.say(Op::Admit { stack, name, facts }, host, watched)?;
+        let Answered { decision, .. } = &answered;
+        let id = decision.call.unwrap_or(CallId::from_u64(u64::MAX));
+        if decision.call.is_some() && self.callers.iter().any(|caller| caller.id == id) {
+            broken!(1, "{id:?} was given to two calls");
+        }
+        if key_is_new && decision.call.is_some() && self.player.key(name) == Key::NEW {
+            broken!(1, "{:?} and the new key has no number", decision.step);
+        }
+        self.callers.push(Caller {
+            id,
+            stack,
+            name,
+            facts,
+            lag,
+            stuck: stuck.then_some(host),
+            started: host,
+            state: State::Live,
+            attempts: Vec::new(),
+            promise: Promise::NONE,
+            backoff: None,
+            timer: None,
+        });
+        self.obey(call, Verb::Admit, &answered)?;
+        self.ask_again(call, &answered)
+    }
+
+    fn attempt_ends(&mut self, call: usize, place: usize) -> Result<(), Violation> {
+        let Some((_, outcome)) = self.callers[call].attempts[place].ends.take() else { return Ok(()) };
+        let host = self.reading_of(call);
+        let attempt = place as u8 + 1;
+        self.callers[call].attempts[place].state = Fate::InHand(outcome.verdict);
+        let op = Op::Settle { call: Handle::Call(call), attempt, outcome };
+        let watched = self.is_watched();
+        let answered = self.say(op, host, watched)?;
+        if self.callers[call].state == State::Unguarded {
+            // Late evidence is welcome, and nobody is told anything.
+            if answered.decision.step != Step::Unguarded {
+                broken!(4, "an unguarded call was answered with {:?}", answered.decision.step);
+            }
+        } else {
+            self.judge_latency(call, place, outcome, &answered)?;
+            self.obey(call, Verb::Settle, &answered)?;
+        }
+        if chance(&mut self.rng, self.habits.stale) {
+            self.settle_stale(Handle::Call(call), attempt, host)?;
+        }
+        Ok(())
+    }
+
+    /// Law 2: an attempt's latency comes from its own readings.
+    fn judge_latency(
+        &self,
+        call: usize,
+        place: usize,
+        outcome: Outcome,
+        answered: &Answered,
+    ) -> Result<(), Violation> {
+        let own = outcome.latency.unwrap_or(answered.host.since(self.callers[call].attempts[place].sent_at));
+        for event in &answered.events {
+            if let What::Settled { attempt, latency, .. } = event.what
+                && usize::from(attempt) == place + 1
+                && latency != own
+            {
+                broken!(2, "attempt {attempt} took {own:?} and not {latency:?}");
+            }
+        }
+        Ok(())
+    }
+
+    fn wake(&mut self, call: usize) -> Result<(), Violation> {
+        if !matches!(self.callers[call].state, State::Live | State::Held) {
+            return Ok(());
+        }
+        let host = self.reading_of(call);
+        let watched = self.is_watched();
+        let answered = self.say(Op::Wake { call: Handle::Call(call) }, host, watched)?;
+        self.obey(call, Verb::Wake, &answered)
+    }
+
+    fn cancel(&mut self, call: usize) -> Result<(), Violation> {
+        let host = self.reading_of(call);
+        let answered = self.say(Op::Cancel { call: Handle::Call(call) }, host, true)?;
+        self.obey(call, Verb::Cancel, &answered)
+    }
+
+    fn operate(&mut self) -> Result<(), Violation> {
+        let rng = &mut self.rng;
+        let all = [Action::ForceOpen, Action::ForceClosed, Action::Reset, Action::Disable, Action::Enable];
+        let action = pick(rng, &all);
+        let stack = below(rng, self.plan.stacks.len() as u64) as usize;
+        let name = Some(below(rng, self.habits.names) as u16);
+        if self.player.key(name) != Key::NEW {
+            let host = self.reading(0);
+            self.say(Op::Operate { stack, name, action }, host, false)?;
+        }
+        Ok(())
+    }
+}
+
+/// What should change nothing.
+impl World {
+    /// Law 3: nothing has happened and the time has not come.
+    fn wake_for_nothing(&mut self, call: usize) -> Result<(), Violation> {
+        let host = self.reading_of(call);
+        let now = self.player.engine.instant(host);
+        let (id, promise) = (self.callers[call].id, self.callers[call].promise);
+        if promise.at.is_some_and(|at| at <= now) || now >= promise.leased {
+            return self.wake(call);
+        }
+        let in_line = self.journal.borrow().stands_in_line(id);
+        let answered = self.say(Op::Wake { call: Handle::Call(call) }, host, true)?;
+        self.obey(call, Verb::Wake, &answered)?;
+        let again = match (in_line, answered.decision.step) {
+            // The line may have moved: then it is the second wake that is for nothing.
+            (true, Step::Wait) => {
+                let promise = self.callers[call].promise;
+                let again = self.say(Op::Wake { call: Handle::Call(call) }, host, true)?;
+                self.obey(call, Verb::Wake, &again)?;
+                (promise.at, again)
+            }
+            (true, _) => return Ok(()),
+            (false, _) => (promise.at, answered),
+        };
+        let (at, answered) = again;
+        let Decision { step, drop, .. } = answered.decision;
+        if step != Step::Wait || drop.bits() != 0 || self.callers[call].promise.at != at {
+            broken!(3, "a wake for nothing was answered with {:?} instead of Wait until {at:?}", answered.decision);
+        }
+        if answered.left_a_trace() {
+            broken!(3, "a wake for nothing left a trace");
+        }
+        Ok(())
+    }
+
+    /// Law 4: a call that is over, or never was; an attempt that is not in flight.
+    fn settle_nothing(&mut self) -> Result<(), Violation> {
+        let over = self.anybody(|caller| caller.state == State::Over && caller.id != CallId::from_u64(u64::MAX));
+        let handle = match over {
+            Some(call) if chance(&mut self.rng, 70) => Handle::Call(call),
+            _ => Handle::Foreign(pick(&mut self.rng, &[0, 1 << 20, 7 << 20 | 3, u64::MAX])),
+        };
+        let id = self.player.handle(handle);
+        if self.callers.iter().any(|caller| caller.id == id && caller.state != State::Over) {
+            return Ok(());
+        }
+        let (attempt, host) = (pick(&mut self.rng, &[0, 1, 2, 15, 255]), self.reading(0));
+        self.settle_stale(handle, attempt, host)
+    }
+
+    /// Law 4: the attempt is not in flight, and the call has just been answered at this very instant.
+    fn settle_stale(&mut self, handle: Handle, attempt: u8, host: HostTime) -> Result<(), Violation> {
+        let outcome = self.outcome();
+        let answered = self.say(Op::Settle { call: handle, attempt, outcome }, host, true)?;
+        let Decision { step, drop, at, .. } = answered.decision;
+        let caller = match handle {
+            Handle::Call(call) => Some(&self.callers[call]),
+            Handle::Foreign(_) => None,
+        };
+        match caller.filter(|caller| matches!(caller.state, State::Live | State::Held)) {
+            Some(caller) => {
+                let at = at.map(|at| answered.now + at.since(host));
+                if step != Step::Wait || at != caller.promise.at {
+                    broken!(4, "a late settle was answered with {step:?}, {at:?}, and not {:?}", caller.promise.at);
+                }
+            }
+            None if step != Step::Unguarded => broken!(4, "a settle of nothing was answered with {step:?}"),
+            None => {}
+        }
+        if drop.bits() != 0 || answered.left_a_trace() {
+            broken!(4, "a settle of nothing left a trace");
+        }
+        if !answered.tells(|what| matches!(what, What::Stale { attempt: its } if *its == attempt)) {
+            broken!(4, "a settle of nothing was passed over in silence");
+        }
+        Ok(())
+    }
+
+    /// Law 8: a refusal keeps its word, if nobody stands in line meanwhile.
+    fn ask_again(&mut self, call: usize, answered: &Answered) -> Result<(), Violation> {
+        let (Step::Reject(rejection), Some(at)) = (answered.decision.step, answered.decision.at) else {
+            return Ok(());
+        };
+        let quiet = self.journal.borrow().in_line.is_empty() && answered.host >= self.latest;
+        if !quiet || chance(&mut self.rng, 60) {
+            return Ok(());
+        }
+        self.clock += at.since(answered.host).as_millis_ceil();
+        let Caller { stack, name, facts, .. } = self.callers[call];
+        let host = self.reading(0);
+        let again = self.callers.len();
+        let answered = self.say(Op::Admit { stack, name, facts }, host, false)?;
+        if answered.decision.step == Step::Reject(rejection) {
+            broken!(8, "{rejection:?} was to end at {at:?}, and did not");
+        }
+        let id = answered.decision.call.unwrap_or(CallId::from_u64(u64::MAX));
+        let promise = Promise::NONE;
+        let (started, attempts) = (host, Vec::new());
+        self.callers.push(Caller {
+            id,
+            stack,
+            name,
+            facts,
+            lag: 0,
+            stuck: None,
+            started,
+            state: State::Live,
+            attempts,
+            promise,
+            backoff: None,
+            timer: None,
+        });
+        self.obey(again, Verb::Admit, &answered)
+    }
+}
+
+/// Endings.
+impl World {
+    /// Law 5: all hosts die. Once the leases have ended, it is as if nobody had ever held anything.
+    fn everybody_dies(&mut self) -> Result<(), Violation> {
+        self.callers.iter_mut().for_each(|caller| caller.state = State::Dead);
+        // Long enough for circuits too; twice, lest clocks that were set back are still being watched.
+        for _ in 0..3 {
+            self.clock += 7_200_000;
+            let host = self.reading(0);
+            self.say(Op::Wake { call: NOBODY }, host, false)?;
+        }
+        for stack in 0..self.plan.stacks.len() {
+            for name in (0..self.habits.names as u16).map(Some).chain([None]) {
+                let from = self.callers.len();
+                // Permits that were spent come back with time only.
+                self.clock += 10_000;
+                for _ in 0..5 {
+                    self.admit(stack, name, Facts::default(), 0)?;
+                }
+                let first = &self.callers[from];
+                if first.attempts.is_empty() && !self.may_refuse(stack, name) {
+                    broken!(5, "everybody is gone, and {name:?} of stack {stack} is still {:?}", first.state);
+                }
+                for call in from..self.callers.len() {
+                    if self.callers[call].state == State::Live {
+                        self.cancel(call)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a refusal needs nobody who holds something.
+    fn may_refuse(&self, stack: usize, name: Option<u16>) -> bool {
+        let now = self.player.engine.instant(self.reading(0));
+        let circuit = self.player.engine.circuit(self.player.stacks[stack], self.player.key(name), now);
+        let throttles = |gate: &usize| matches!(self.plan.objects[*gate], Object::Gate(_, GatePlan::Throttle));
+        circuit == Some(StateWord::ForcedOpen) || self.plan.stacks[stack].gates.iter().any(throttles)
+    }
+
+    fn everybody_leaves(&mut self) -> Result<(), Violation> {
+        for call in 0..self.callers.len() {
+            if matches!(self.callers[call].state, State::Live | State::Held) {
+                self.cancel(call)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Law 7: what was learned here is known there, and decides there as it does here.
+    fn restore_elsewhere(&mut self, wrap: &dyn Fn(forbear::Engine) -> Box<dyn Verbs>) -> Result<(), Violation> {
+        let host = self.reading(0);
+        if !self.exact || host < self.latest || self.player.engine.in_flight() > 0 || self.has_half_open(host) {
+            return Ok(());
+        }
+        let Built { engine, stacks, .. } = self.plan.build().expect("a plan that was built before");
+        let mut there = Player::new(wrap(engine), stacks);
+        there.calls = self.player.calls.clone();
+        there.names = self.player.names.clone();
+        let mut names = vec![Key::WHOLE, Key::OVERFLOW];
+        names.extend((2..self.player.engine.keys()).filter_map(|_| there.engine.intern()));
+        // Both begin at this instant.
+        self.say(Op::Wake { call: NOBODY }, host, false)?;
+        let saved = self.player.snapshots(host);
+        for (stack, bytes) in there.stacks.clone().into_iter().zip(&saved) {
+            if there.engine.restore(stack, bytes, &names, host).is_err() {
+                broken!(7, "a snapshot could not be restored");
+            }
+        }
+        if there.snapshots(host) != saved {
+            broken!(7, "what was restored is not what was saved");
+        }
+        let (from, calls) = (self.said.len(), self.callers.len());
+        let deadline = from + 40;
+        self.habits = Habits { stale: 0, stuck: 0, sets_clocks: 0, ..Habits::draw(&mut self.rng) };
+        while self.said.len() < deadline {
+            self.step()?;
+        }
+        for (said, answer) in self.said[from..].iter().zip(&self.answers[from..]) {
+            if speaks_of_before(said, calls) {
+                // Its reading of the clock is one all the same.
+                there.say(&Said { op: Op::Wake { call: NOBODY }, ..*said });
+                continue;
+            }
+            let elsewhere = there.say(said);
+            if !alike(answer.as_ref(), elsewhere.as_ref()) {
+                broken!(7, "{said:?}: {answer:?} here and {elsewhere:?} where it was restored");
+            }
+        }
+        let host = self.latest;
+        if there.snapshots(host) != self.player.snapshots(host) {
+            broken!(7, "after the same verbs the restored engine knows something else");
+        }
+        Ok(())
+    }
+
+    /// An episode's permits and the draw of its next trip are not kept, so a half-open circuit may go on otherwise.
+    fn has_half_open(&self, host: HostTime) -> bool {
+        let now = self.player.engine.instant(host);
+        let keys = self.player.names.values().chain([&Key::WHOLE]);
+        let mut pairs = keys.flat_map(|key| self.player.stacks.iter().map(move |stack| (*stack, *key)));
+        pairs.any(|(stack, key)| self.player.engine.circuit(stack, key, now) == Some(StateWord::HalfOpen))
+    }
+
+    /// Law 7: the same verbs again, to another engine.
+    fn again(&mut self, wrap: &dyn Fn(forbear::Engine) -> Box<dyn Verbs>) -> Result<(), Violation> {
+        let Built { engine, stacks, .. } = self.plan.build().expect("a plan that was built before");
+        let mut other = Player::new(wrap(engine), stacks);
+        for (said, answer) in self.said.iter().zip(&self.answers) {
+            let again = other.say(said);
+            if again != *answer {
+                broken!(7, "{said:?}: {answer:?} the first time and {again:?} the second");
+            }
+        }
+        if other.snapshots(self.latest) != self.player.snapshots(self.latest) {
+            broken!(7, "the same verbs twice, and the snapshots differ");
+        }
+        Ok(())
+    }
+}
+
+/// Verbs that name a call from before mean another one to an engine that did not see it.
+fn speaks_of_before(said: &Said, calls: usize) -> bool {
+    match said.op {
+        Op::Settle { call, .. } | Op::Wake { call } | Op::Cancel { call } => {
+            !matches!(call, Handle::Call(number) if number >= calls)
+        }
+        Op::Admit { .. } | Op::Operate { .. } => false,
+    }
+}
+
+/// The same decision about another handle.
+fn alike(one: Option<&Decision>, two: Option<&Decision>) -> bool {
+    match (one, two) {
+        (Some(one), Some(two)) => (one.step, one.drop, one.at) == (two.step, two.drop, two.at),
+        _ => one.is_none() && two.is_none(),
+    }
+}
+
+/// Saying and obeying.
+impl World {
+    /// Says the verb, and judges what concerns no call in particular.
+    fn say(&mut self, op: Op, host: HostTime, watched: bool) -> Result<Answered, Violation> {
+        let before = watched.then(|| self.player.snapshots(host));
+        let expected = self.player.engine.instant(host);
+        let said = Said { op, now: host, random: self.rng.word() >> 11 };
+        self.said.push(said);
+        let player = &mut self.player;
+        let answer = match catch_unwind(AssertUnwindSafe(|| player.say(&said))) {
+            Ok(answer) => answer,
+            Err(_) => broken!(10, "{said:?} panicked"),
+        };
+        self.answers.push(answer);
+        let mut events = Vec::new();
+        while let Some(event) = self.player.engine.event() {
+            events.push(event);
+        }
+        self.first.get_or_insert(host);
+        self.latest = self.latest.max(host);
+        let now = self.player.engine.instant(host);
+        self.judge_time(expected, now)?;
+        if let Some((law, text)) = self.journal.borrow_mut().faults.pop() {
+            broken!(law, "{text}");
+        }
+        self.judge_bounds()?;
+        let unguarded = Decision { call: None, step: Step::Unguarded, drop: Default::default(), at: None };
+        let decision = answer.unwrap_or(unguarded);
+        let same = before.map(|before| before == self.player.snapshots(host));
+        let answered = Answered { decision, events, now, host, same };
+        let caller = match op {
+            Op::Wake { call: Handle::Call(call) } | Op::Cancel { call: Handle::Call(call) } => Some(&self.callers[call]),
+            Op::Settle { call: Handle::Call(call), .. } => Some(&self.callers[call]),
+            _ => None,
+        };
+        judge_events(&answered, caller)?;
+        let woken = self.player.engine.woken();
+        self.hints.extend(woken.iter().filter_map(|id| self.callers.iter().position(|caller| caller.id == *id)));
+        Ok(answered)
+    }
+
+    /// Law 2.
+    fn judge_time(&mut self, expected: Instant, now: Instant) -> Result<(), Violation> {
+        if now < self.last || now != expected {
+            broken!(2, "the engine's time went from {:?} to {now:?}, {expected:?} was announced", self.last);
+        }
+        self.last = now;
+        let first = self.first.unwrap_or(self.latest);
+        let passed = Instant::ORIGIN + self.latest.since(first);
+        if self.exact && now != passed {
+            broken!(2, "it is {now:?} and should be {passed:?}");
+        }
+        Ok(())
+    }
+
+    /// Law 9.
+    fn judge_bounds(&self) -> Result<(), Violation> {
+        let (calls, limit) = (self.player.engine.in_flight(), self.plan.limits.calls as usize);
+        if calls > limit {
+            broken!(9, "{calls} calls in flight, {limit} allowed");
+        }
+        Ok(())
+    }
+
+    /// Judges what a call was told, and does it.
+    fn obey(&mut self, call: usize, verb: Verb, answered: &Answered) -> Result<(), Violation> {
+        let around = self.around(call, answered);
+        let sent = self.callers[call].attempts.len();
+        self.callers[call].judge(verb, answered, &around)?;
+        self.judge_leases(call, answered, &around)?;
+        if self.callers[call].attempts.len() > sent {
+            self.callers[call].attempts[sent].ends = self.ending();
+        }
+        self.callers[call].timer = self.timer(call, answered);
+        Ok(())
+    }
+
+    fn around(&self, call: usize, answered: &Answered) -> Around {
+        let Caller { id, stack, name, .. } = self.callers[call];
+        let key = self.player.key(name);
+        let engine = &self.player.engine;
+        Around {
+            most_beside: self.plan.most_beside(stack),
+            in_flight: engine.in_flight(),
+            limit: self.plan.limits.calls as usize,
+            in_line: self.journal.borrow().stands_in_line(id),
+            circuit: engine.circuit(self.player.stacks[stack], key, answered.now),
+            others_run: self.callers.iter().enumerate().any(|(other, caller)| {
+                other != call
+                    && caller.name == name
+                    && caller.running() > 0
+                    && matches!(caller.state, State::Live | State::Dead)
+                    && answered.now < caller.promise.ended
+            }),
+        }
+    }
+
+    /// Law 5: nobody is refused or made to wait because of a lease that has ended.
+    fn judge_leases(&self, call: usize, answered: &Answered, around: &Around) -> Result<(), Violation> {
+        let full = match answered.decision.step {
+            Step::Reject(rejection) => {
+                matches!(rejection.reason, RefusalReason::BulkheadFull | RefusalReason::QueueTimeout)
+            }
+            Step::Wait => around.in_line,
+            _ => false,
+        };
+        if !full {
+            return Ok(());
+        }
+        let Caller { stack, name, .. } = self.callers[call];
+        let (key, gates) = (self.player.key(name).number(), &self.plan.stacks[stack].gates);
+        let journal = self.journal.borrow();
+        let holders = journal.holders.iter().map(|((gate, _), (its, id))| (gate, its, id));
+        let waiters = journal.in_line.iter().map(|(gate, its, id)| (gate, its, id));
+        for (gate, its, id) in holders.chain(waiters) {
+            if *its != key || !gates.contains(gate) {
+                continue;
+            }
+            let holder = self.callers.iter().position(|caller| caller.id.as_u64() == *id);
+            if let Some(holder) = holder.filter(|holder| *holder != call)
+                && answered.now >= self.callers[holder].promise.ended
+            {
+                broken!(5, "call {call} is kept out of gate {gate} by call {holder}, whose lease has ended");
+            }
+        }
+        Ok(())
+    }
+
+    /// When the host will wake the call: on time, late, early, or not at all.
+    fn timer(&mut self, call: usize, answered: &Answered) -> Option<u64> {
+        let delay = answered.decision.at?.since(answered.host).as_millis_ceil();
+        if !matches!(self.callers[call].state, State::Live | State::Held) {
+            return None;
+        }
+        let rng = &mut self.rng;
+        if !chance(rng, self.habits.late) {
+            return Some(self.clock.saturating_add(delay));
+        }
+        match below(rng, 4) {
+            0 => None,
+            1 => Some(self.clock.saturating_add(delay / 2)),
+            _ => Some(self.clock.saturating_add(delay).saturating_add(pick(rng, &[1, 40, 900, 4_000]))),
+        }
+    }
+
+    fn ending(&mut self) -> Option<(u64, Outcome)> {
+        if chance(&mut self.rng, self.habits.never_ends) {
+            return None;
+        }
+        let takes = pick(&mut self.rng, &[0, 0, 1, 5, 30, 30, 150, 150, 900, 4_000, 30_000]);
+        Some((self.clock + takes, self.outcome()))
+    }
+
+    fn outcome(&mut self) -> Outcome {
+        let rng = &mut self.rng;
+        if !chance(rng, self.habits.failures) {
+            return Outcome::new(if chance(rng, 85) { Verdict::Success } else { Verdict::Answered });
+        }
+        let verdict = pick(rng, &[
+            Verdict::Transient,
+            Verdict::Transient,
+            Verdict::Transient,
+            Verdict::Timeout,
+            Verdict::Overload(Overload::Unavailable),
+            Verdict::Overload(Overload::TooManyRequests),
+            Verdict::Overload(Overload::Shedding),
+            Verdict::Rejected,
+            Verdict::Defect,
+            Verdict::Cancelled,
+        ]);
+        Outcome {
+            verdict,
+            never_sent: verdict == Verdict::Transient && chance(rng, 20),
+            retry_after: chance(rng, 25).then(|| Duration::from_millis(pick(rng, &[0, 1, 200, 5_000, 90_000]))),
+            latency: chance(rng, 10).then(|| Duration::from_millis(below(rng, 3_000))),
+        }
+    }
+
+    /// Snapshots cost more than verbs do.
+    fn is_watched(&mut self) -> bool {
+        chance(&mut self.rng, 40)
+    }
+
+    fn reading(&self, lag: u64) -> HostTime {
+        HostTime::from_millis((self.clock as i64 + self.shift).saturating_sub_unsigned(lag).max(0) as u64)
+    }
+
+    fn reading_of(&self, call: usize) -> HostTime {
+        self.callers[call].stuck.unwrap_or_else(|| self.reading(self.callers[call].lag))
+    }
+}
+
+/// Telling.
+impl World {
+    /// The violation, and all that led to it as a golden vector.
+    pub fn told(&self, seed: u64, Violation { law, text }: &Violation) -> String {
+        let about = text.replace('"', "'");
+        format!(
+            "law {law} is broken in world {seed}: {text}\n{}\n{{\n  \"format\": 1,\n  \"about\": \"law {law}: {about}\",\n{}{}}}",
+            self.plan.notes(),
+            self.plan.json(),
+            json(&self.said),
+        )
+    }
+}
+
+/// Far enough from zero for clocks to be set back.
+const START: u64 = 100_000_000;
+/// A handle that is never given to anybody.
+const NOBODY: Handle = Handle::Foreign(u64::MAX);
