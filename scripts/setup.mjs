@@ -106,7 +106,7 @@ export async function ensureWasmBindgen() {
   };
   if (existsSync(home)) return tools;
   requireCargo();
-  say(`Building wasm-bindgen-cli ${version}, once for this user (1 to 2 minutes)`);
+  say(`Building wasm-bindgen-cli ${version}, once for this user (1 to 3 minutes)`);
   // Built beside its place and moved there at the end: an interrupted build never looks finished, and goes on
   // where it stopped. Not optimised: the tool handles one small file in a blink, and builds three times faster so.
   const unfinished = `${home}.unfinished`;
