@@ -57,11 +57,11 @@ export class Race<T> implements Follower {
     const { engine } = this.#call.site;
     const number = attemptOf(decision);
     const dropped = droppedBy(decision);
-    this.#calm();
     switch (decision & KIND) {
       case SEND:
       case WAIT: {
         const { delayMs } = engine;
+        this.#calm();
         this.#drop(dropped, true);
         if (this.#over) return; // whoever heard an abort may have aborted us
         if (delayMs >= 0) this.#disarm = engine.host.arm(delayMs, this.#wake);
@@ -105,20 +105,13 @@ export class Race<T> implements Follower {
   #goOnAlone(ended: Attempt<T> | undefined): void {
     this.#call.epoch = ALONE;
     const running = this.#running();
-    if (ended !== undefined) {
-      if (ended.state === FULFILLED || running.length === 0) {
-        this.#end();
-        for (const attempt of this.#attempts) if (attempt !== ended) this.#giveUp(attempt, superseded);
-        this.#finish(ended, "unguarded");
-      }
-    } else if (running.length === 0) {
-      this.#start(this.#sent + 1);
-    } else {
-      this.#end();
-      const last = running.pop()!;
-      for (const attempt of running) this.#giveUp(attempt, superseded);
-      this.#timeOut(last, "unguarded");
-    }
+    if (ended === undefined && running.length === 0) return this.#start(this.#sent + 1);
+    if (ended !== undefined && ended.state === REJECTED && running.length > 0) return; // the others may do better
+    const last = ended ?? running.at(-1)!;
+    this.#end();
+    for (const attempt of this.#attempts) if (attempt !== last) this.#giveUp(attempt, superseded);
+    if (ended === undefined) this.#timeOut(last, "unguarded");
+    else this.#finish(last, "unguarded");
   }
 
   #start(number: number): void {
