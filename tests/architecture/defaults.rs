@@ -1,0 +1,53 @@
+//! docs/defaults.md is every default with its source, taken from the pages of the policies.
+//!
+//! `FORBEAR_WRITE_DEFAULTS=1 cargo test --test architecture` writes it anew.
+
+use std::fmt::Write;
+use std::fs;
+
+use forbear::policy::Kind;
+
+use super::{docs, source};
+
+#[test]
+fn every_default_is_listed_with_its_source() {
+    let path = source::root().join("docs/defaults.md");
+    if std::env::var_os("FORBEAR_WRITE_DEFAULTS").is_some() {
+        fs::write(&path, page()).unwrap();
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == page(),
+        "run `FORBEAR_WRITE_DEFAULTS=1 cargo test --test architecture` and commit docs/defaults.md"
+    );
+}
+
+#[test]
+fn a_number_of_ours_has_a_reason() {
+    let rows = Kind::ALL.iter().flat_map(|kind| docs::rows(&docs::page(*kind)));
+    let bare: Vec<String> = rows.filter(|row| row.source == "ours").map(|row| row.text).collect();
+    assert!(bare.is_empty(), "say why, as in \"ours: …\":\n{}", bare.join("\n"));
+}
+
+fn page() -> String {
+    let mut page = String::from(HEADER);
+    for kind in Kind::ALL {
+        let name = docs::page(*kind);
+        let text = docs::text(&name);
+        let title = text.lines().next().unwrap_or("").trim_start_matches("# ");
+        let _ = write!(
+            page,
+            "\n## [{title}](policies/{name}.md)\n\n| option | default | unit | source |\n|---|---|---|---|\n"
+        );
+        for row in docs::rows(&name) {
+            let _ = writeln!(page, "| `{}` | {} | {} | {} |", row.option, row.default, row.unit, row.source);
+        }
+    }
+    page
+}
+
+const HEADER: &str = "# Defaults and where they come from
+
+Written from the tables of the policies' pages, where each option's meaning and range stand; a test compares the two.
+*Ours* marks a number that nobody published, and what it rests on.
+";

@@ -1,0 +1,125 @@
+//! Imports point down only.
+
+use super::source::{Source, is_within, sources};
+
+/// What each module may use besides itself, outermost rule first: the first prefix that fits a module counts. `Trait`
+/// stands for the items of policy.rs itself: the trait, what it speaks of, and the registry's list of kinds.
+const MAY_USE: &[(&str, &[&str])] = &[
+    // Values of our own.
+    ("words", &[]),
+    ("time", &[]),
+    ("random", &[]),
+    ("ratio", &["time"]),
+    ("registry", &[]),
+    // The vocabulary.
+    ("id", &[]),
+    ("key", &[]),
+    ("outcome", &["time"]),
+    ("snapshot", &["key", "time"]),
+    ("decision", &["id", "time", "policy::Kind"]),
+    ("event", &["decision", "id", "key", "outcome", "time", "policy::Kind"]),
+    ("metrics", &["decision", "event", "time"]),
+    ("config", &["ratio", "time", "policy::Kind"]),
+    // What is known of a call is what its policies gave it to keep.
+    ("call", &["decision", "id", "key", "outcome", "time", "policy::budget::Receipt", "Trait"]),
+    ("http", &["outcome", "time"]),
+    // Instruments know time, not policies.
+    ("measure", &["ratio", "snapshot", "time"]),
+    // A policy knows the trait and the instruments; never another policy, never the engine.
+    (
+        "policy::",
+        &[
+            "call", "config", "decision", "event", "key", "measure", "outcome", "random", "ratio", "snapshot", "time",
+            "Trait",
+        ],
+    ),
+    ("policy", &["config", "decision", "event", "id", "key", "outcome", "random", "snapshot", "time"]),
+    // The engine knows them all, gates through the registry only.
+    ("engine", &["*"]),
+    ("", &["*"]),
+];
+
+#[test]
+fn imports_point_down_only() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        for reference in source.references() {
+            if !may_use(&source.module, &reference) {
+                wrong.push(format!("{} uses {reference}", source.path));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "see MAY_USE above:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_import_table_is_understood() {
+    let allowed = [
+        ("policy::retry", "policy::retry::Config"),
+        ("policy::budget::ratio", "policy::budget::reserve::Reserve"),
+        ("policy::circuit_breaker::operator", "policy::Cx"),
+        ("policy::circuit_breaker", "measure::window::Bounds"),
+        ("engine::step", "policy::retry::Next"),
+        ("decision", "policy::Kind"),
+        ("", "engine::Engine"),
+    ];
+    let forbidden = [
+        ("policy::retry", "policy::budget::Receipt"),
+        ("policy::hedge", "engine::Engine"),
+        ("policy", "measure::window::Bounds"),
+        ("policy", "policies::Kind"),
+        ("measure::window", "policy::Kind"),
+        ("time", "ratio::Ratio"),
+        ("http", "policy::Kind"),
+        ("decision", "policy::Gate"),
+    ];
+    for (module, reference) in allowed {
+        assert!(may_use(module, reference), "{module} may use {reference}");
+    }
+    for (module, reference) in forbidden {
+        assert!(!may_use(module, reference), "{module} may not use {reference}");
+    }
+    let source =
+        Source::new("policy::retry", "use crate::{a::{b, c as d}, e};\nfn f() -> super::G { crate::h::I } // crate::j");
+    assert_eq!(source.references(), ["a::b", "a::c", "e", "h::I", "policy::G"]);
+}
+
+#[test]
+fn every_module_stands_in_the_import_table() {
+    let known = |module: &str| MAY_USE.iter().any(|(prefix, _)| !prefix.is_empty() && module.starts_with(prefix));
+    let strangers: Vec<String> = sources()
+        .into_iter()
+        .map(|source| source.module)
+        .filter(|module| !module.is_empty() && !known(module))
+        .collect();
+    assert!(strangers.is_empty(), "say in MAY_USE what these may use: {strangers:?}");
+}
+
+fn may_use(module: &str, reference: &str) -> bool {
+    if unit(module) == unit(reference) {
+        return true;
+    }
+    let fits = |prefix: &str| match prefix {
+        "" => true,
+        "policy::" => module.starts_with(prefix),
+        prefix => is_within(module, prefix),
+    };
+    let (_, allowed) = MAY_USE.iter().find(|(prefix, _)| fits(prefix)).expect("the last rule fits all");
+    allowed.iter().any(|allowed| match *allowed {
+        "*" => true,
+        "Trait" => is_of_the_trait(reference),
+        allowed => is_within(reference, allowed),
+    })
+}
+
+/// What may use all of itself: a policy with its parts, or a module of the crate's root with its own.
+fn unit(path: &str) -> Vec<&str> {
+    let mut names: Vec<&str> = path.split("::").collect();
+    let is_policy = names[0] == "policy" && names.get(1).is_some_and(|name| name.starts_with(char::is_lowercase));
+    names.truncate(if is_policy { 2 } else { 1 });
+    names
+}
+
+fn is_of_the_trait(reference: &str) -> bool {
+    reference.strip_prefix("policy::").is_some_and(|item| item.starts_with(char::is_uppercase))
+}
