@@ -6,7 +6,7 @@
 //   dist/wasm/                 forbear.wasm (after wasm-opt), exports.d.ts (its exports), inline.js (its bytes in
 //                              base64, for hosts that cannot import a .wasm file)
 //   dist/**                    tsc: js/src → ES modules and their types
-//   build/test/**              tsc: js/test (build/src is dist/, see linkTestsToDist)
+//   build/test/**              tsc: js/test, only for the tests (build/src is dist/, see linkTestsToDist)
 
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
@@ -54,6 +54,8 @@ async function buildWasm(wasmBindgen) {
     // default for this target, and every host we name has had them since 2022.
     await run(node22, [inRoot("node_modules", "binaryen", "bin", "wasm-opt"), join(glue, "forbear_bg.wasm"),
       "-Oz", "--strip-debug", "--strip-producers", "--strip-target-features",
+      // No object lies in the first kilobyte (rustc puts the stack there), so offsets may be folded into loads.
+      "--low-memory-unused",
       ...["bulk-memory", "multivalue", "mutable-globals", "nontrapping-float-to-int", "reference-types", "sign-ext"]
         .map((feature) => `--enable-${feature}`),
       "-o", join(glue, "forbear.wasm")]);
@@ -75,27 +77,31 @@ async function buildWasm(wasmBindgen) {
  * in js/src finds its types in dist/wasm/, and the same words are right in what is emitted to dist/.
  */
 async function buildTypeScript() {
-  const config = [inRoot("tsconfig.json"), inRoot("package-lock.json")];
-  const wasmTypes = files(inRoot("dist", "wasm"), /\.d\.(wasm\.)?ts$/);
-
-  const sources = files(inRoot("js", "src"), /\.ts$/);
-  await step("shim", [...config, ...wasmTypes, ...sources], [inRoot("dist", "entry")], async () => {
+  await step("shim", shimInputs(), [inRoot("dist", "entry")], async () => {
     say("Compiling js/src");
     removeStale(inRoot("dist"), inRoot("js", "src"), "wasm");
     // What tsc remembers of its last run would keep it from writing again what was deleted from dist/.
     rmSync(inRoot("build", "tsbuildinfo"), { recursive: true, force: true });
     await run(node22, [tsc, "--project", inRoot("tsconfig.json")]);
   });
+}
 
+/** js/test → build/test, beside a link that makes what they import be dist/. Only the tests need it. */
+export async function buildTests() {
+  await build();
   const tests = files(inRoot("js", "test"), /\.ts$/);
-  if (tests.length === 0) return;
   const testConfig = inRoot("tsconfig.test.json");
-  await step("tests", [...config, testConfig, ...wasmTypes, ...sources, ...tests], [inRoot("build", "test")], async () => {
+  await step("tests", [...shimInputs(), testConfig, ...tests], [inRoot("build", "test")], async () => {
     say("Compiling js/test");
     removeStale(inRoot("build", "test"), inRoot("js", "test"));
     await run(node22, [tsc, "--project", testConfig]);
   });
   linkTestsToDist();
+}
+
+function shimInputs() {
+  const wasmTypes = files(inRoot("dist", "wasm"), /\.d\.(wasm\.)?ts$/);
+  return [inRoot("tsconfig.json"), inRoot("package-lock.json"), ...wasmTypes, ...files(inRoot("js", "src"), /\.ts$/)];
 }
 
 /**

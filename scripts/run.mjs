@@ -77,9 +77,15 @@ export function run(command, args, { cwd = root, env = {}, fix } = {}) {
     child.on("error", (error) => reject(new Stop(`could not start ${command}: ${error.message}`, fix)));
     child.on("close", (code, signal) => {
       if (code === 0) resolve();
-      else reject(new Stop(`\`${[command, ...args].join(" ")}\` ended with ${signal ?? `exit code ${code}`}`, fix));
+      else reject(new Stop(`\`${shown(command, args)}\` ended with ${signal ?? `exit code ${code}`}`, fix));
     });
   });
+}
+
+/** A command line short enough to read: paths below the repository are relative, and a long list of files is cut. */
+function shown(command, args) {
+  const line = [command, ...args].join(" ").replaceAll(root, "");
+  return line.length > 120 ? `${line.slice(0, 120)}…` : line;
 }
 
 /** Runs a short program quietly and returns its trimmed output, or undefined when it fails. */
@@ -91,7 +97,7 @@ export function capture(command, args, { cwd = root } = {}) {
 /** What a program prints, to the byte. Its error output is shown; a bad end is a Stop. */
 export function captureOutput(command, args) {
   const { status, stdout, error } = spawnSync(command, args, { cwd: root, env: machineEnv, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
-  if (status !== 0) throw new Stop(`\`${[command, ...args].join(" ")}\` failed${error ? `: ${error.message}` : ""}`);
+  if (status !== 0) throw new Stop(`\`${shown(command, args)}\` failed${error ? `: ${error.message}` : ""}`);
   return stdout;
 }
 

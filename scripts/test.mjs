@@ -1,7 +1,7 @@
 // `npm test`: every part one after the other, with its time; all parts are run even when one fails, and the exit
 // code says whether any did. `npm run test:engine` and its like run one part (`node scripts/test.mjs js workers`: two).
 
-import { build, files, tsc } from "./build.mjs";
+import { build, buildTests, files, tsc } from "./build.mjs";
 import { inRoot, main, options, printFailure, run, say, seconds, Stop } from "./run.mjs";
 import { ensureBrowsers, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, machineNode, node22 } from "./setup.mjs";
 import { size } from "./size.mjs";
@@ -68,7 +68,7 @@ async function testBrowser() {
 }
 
 async function testJs() {
-  await build();
+  await buildTests();
   say("Type-checking the demo Worker against the built package");
   await run(node22, [tsc, "--project", inRoot("tsconfig.worker.json")]);
   const tests = found(files(inRoot("build", "test"), /\.test\.js$/), "js/test/*.test.ts");
