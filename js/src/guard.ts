@@ -3,7 +3,7 @@
 import type { Operation, Site } from "./call.js";
 import { readTimeout } from "./config.js";
 import { drive } from "./driver.js";
-import { AFTER_FAILURE, flagsOf, flagsOfRequest, originOf, REPLAYABLE, signalOf } from "./facts.js";
+import { AFTER_FAILURE, flagsOf, flagsOfRequest, originOf, signalOf } from "./facts.js";
 import { breakerHandle, readMetrics } from "./inspect.js";
 import { blame } from "./outcome.js";
 import { restoreSnapshot, takeSnapshot } from "./snapshot.js";
@@ -41,12 +41,11 @@ export class StackGuard implements Guard {
     }
   };
 
-  execute<T>(operation: Operation<T>, options?: ExecuteOptions): Promise<T> {
-    if (options === undefined) return this.#drive(operation, null, AFTER_FAILURE | REPLAYABLE, undefined, this.#site.stack.racing, NO_OPTIONS);
+  execute<T>(operation: Operation<T>, options: ExecuteOptions = NO_OPTIONS): Promise<T> {
     try {
-      const { signal, key = null } = options;
+      const { signal, timeout, key = null } = options;
       // An operation need not heed its signal; only in a race does the caller's leaving end the call at once.
-      const racing = this.#site.stack.racing || options.timeout !== undefined || signal !== undefined;
+      const racing = this.#site.stack.racing || timeout !== undefined || signal !== undefined;
       return this.#drive(operation, key, flagsOf(AFTER_FAILURE, true, options), signal, racing, options);
     } catch (error) {
       return Promise.reject(error);

@@ -103,6 +103,16 @@ test("fetch never throws, whatever it is given: it rejects", async () => {
   for (const input of ["", "nowhere", "https://", undefined, null, 7]) assert.ok((await reasonOf(stack.fetch(input as never))) instanceof TypeError, String(input));
 });
 
+test("a host that refuses its timers, as Workers do at module scope, makes calls reject and not throw", async () => {
+  const { host, guard } = shim();
+  const refusal = new Error("Disallowed operation called within global scope.");
+  host.arm = () => {
+    throw refusal;
+  };
+  assert.equal(await reasonOf(guard({ timeout: {} }).execute(() => 1)), refusal);
+  assert.equal(await reasonOf(guard({ timeout: {} }).fetch(URL_A)), refusal);
+});
+
 test("a call that is hung in a stack without timeouts is still ended by its caller's signal", async () => {
   const { guard } = shim();
   const controller = new AbortController();
