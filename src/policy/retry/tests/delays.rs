@@ -125,6 +125,15 @@ fn the_deadline_is_compared_with_the_delay_that_was_drawn() {
 }
 
 #[test]
+fn without_a_deadline_no_delay_is_too_late() {
+    let longest = Config { base: ms(86_400_000), cap: ms(86_400_000), attempts: 15, ..Config::default() };
+    for rounds in 1..15 {
+        let case = Case::new(longest.clone()).after(rounds);
+        assert!(WORDS.iter().all(|word| case.ask(*word).next.is_ok()));
+    }
+}
+
+#[test]
 fn a_delay_beyond_any_timer_is_told_in_full() {
     let case = Case::new(Config {
         base: ms(86_400_000),
