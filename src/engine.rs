@@ -164,7 +164,10 @@ impl Engine {
         let Some(index) = self.calls.find(call) else { return self.unknown(attempt, &verb) };
         self.take_turn(index, &mut verb, |turn| match turn.call.want {
             Want::Outlived => turn.late_evidence(attempt, &outcome),
-            Want::Held => turn.heartbeat(),
+            Want::Held => {
+                turn.attempt_ended(attempt, outcome);
+                turn.heartbeat()
+            }
             _ => {
                 turn.attempt_ended(attempt, outcome);
                 turn.step()

@@ -322,6 +322,16 @@ fn a_first_attempt_that_timed_out_long_ago_is_still_the_one_that_done_names() {
 }
 
 #[test]
+fn a_hedges_answer_ends_the_call_even_in_the_verb_in_which_the_first_attempt_times_out() {
+    let mut script = Script::new();
+    let config = StackConfig { hedge: hedges(2), attempt_timeout: attempts_of(100), ..unhurried() };
+    let stack = script.stack(config);
+    let call = script.admit(stack, at(0), "send 1, until 50");
+    script.wake(call, at(50), "send 2, until 100");
+    script.settle(call, 2, Outcome::new(Verdict::Answered), at(120), "done 2 not-retryable, drop 1");
+}
+
+#[test]
 fn the_longest_retry_after_of_a_round_counts() {
     let mut script = Script::new();
     let stack = script.stack(StackConfig { hedge: hedges(2), retry: retries(2), ..unhurried() });

@@ -37,7 +37,8 @@ impl Turn<'_> {
         }
         self.release(slot);
         self.call.retry_after = self.call.retry_after.max(outcome.retry_after);
-        if number == self.call.primary {
+        // A winner's end is the call's, whatever becomes of the first attempt in the same verb.
+        if number == self.call.primary && self.call.winner.is_none() {
             self.call.ended = Some(outcome);
         }
     }
@@ -172,11 +173,14 @@ impl Turn<'_> {
     /// stands for another name by now.
     pub fn late_evidence(&mut self, number: AttemptNumber, outcome: &Outcome) -> Ruling {
         let slot = self.call.attempts.iter().position(|attempt| attempt.is_running() && attempt.number == number);
-        if let Some(slot) = slot {
-            if self.call.tenancy == Some(self.keys.tenancy(self.call.key)) {
-                self.tell_evidence(slot, outcome);
+        match slot {
+            Some(slot) => {
+                if self.call.tenancy == Some(self.keys.tenancy(self.call.key)) {
+                    self.tell_evidence(slot, outcome);
+                }
+                self.vacate(slot);
             }
-            self.vacate(slot);
+            None => self.tell(None, || What::Stale { attempt: number }),
         }
         if self.call.running() == 0 {
             return Ruling::Over(Decision::UNGUARDED);
