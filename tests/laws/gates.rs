@@ -202,9 +202,11 @@ impl Gate for Bulkhead {
         if asker.place.is_some() && mine.is_none() {
             self.pen.fault(5, "a call asks from a place that it does not have");
         }
+        // It may have waited elsewhere before it had to wait here.
         let timeout = asker.since + self.queue_timeout;
+        let too_long = Answer::Reject { reason: RefusalReason::QueueTimeout, retry_at: None };
         if mine.is_some() && timeout <= now {
-            return Answer::Reject { reason: RefusalReason::QueueTimeout, retry_at: None };
+            return too_long;
         }
         let ahead = lane.line.iter().take(mine.unwrap_or(lane.line.len())).filter(|waiter| !waiter.aside).count();
         let head_is_silent = mine.is_some() && now >= lane.freed_at + HEAD_START;
@@ -213,6 +215,9 @@ impl Gate for Bulkhead {
         }
         if mine.is_none() && lane.line.len() >= self.queue {
             return Answer::Reject { reason: RefusalReason::BulkheadFull, retry_at: None };
+        }
+        if timeout <= now {
+            return too_long;
         }
         let pause = if ahead < HINTS { NEAR } else { FAR };
         Answer::Wait(timeout.min(now + pause))

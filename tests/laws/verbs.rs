@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use forbear::event::Event;
+use forbear::event::{Event, What};
 use forbear::policy::circuit_breaker::{CircuitBreaker, StateWord};
 use forbear::snapshot::Damaged;
 use forbear::{
@@ -190,6 +190,15 @@ impl Player {
             self.names.retain(|_, other| *other != key);
             self.names.insert(name, key);
         }
+    }
+
+    /// Whether a lease ended lately.
+    pub fn tells_of_a_lease(&mut self) -> bool {
+        let mut ended = false;
+        while let Some(event) = self.engine.event() {
+            ended |= matches!(event.what, What::LeaseEnded { .. });
+        }
+        ended
     }
 
     pub fn snapshots(&self, now: HostTime) -> Vec<Vec<u8>> {
