@@ -32,6 +32,7 @@ class Upstream {
   #script;
   #server;
   #waiters = [];
+  #received = 0;
 
   constructor(script) {
     this.#script = script;
@@ -63,9 +64,9 @@ class Upstream {
     this.#script = [...Array(this.seen.length).fill(undefined), ...script];
   }
 
-  /** Resolves when so many requests have come. */
+  /** Resolves when so many requests have come in full. */
   requests(count) {
-    if (this.seen.length >= count) return Promise.resolve(this.seen);
+    if (this.#received >= count) return Promise.resolve(this.seen);
     return new Promise((resolve) => this.#waiters.push({ count, resolve }));
   }
 
@@ -81,7 +82,6 @@ class Upstream {
     response.on("close", () => response.writableFinished || left()).on("error", () => {});
     const behaviour = this.#script[Math.min(this.seen.length, this.#script.length - 1)];
     this.seen.push(hit);
-    this.#waiters = this.#waiters.filter(({ count, resolve }) => this.seen.length < count || void resolve(this.seen));
     const chunks = [];
     try {
       for await (const chunk of request) chunks.push(chunk);
@@ -91,6 +91,8 @@ class Upstream {
     hit.bytes = Buffer.concat(chunks);
     hit.body = hit.bytes.toString();
     behaviour(response, hit, this);
+    this.#received++;
+    this.#waiters = this.#waiters.filter(({ count, resolve }) => this.#received < count || void resolve(this.seen));
   }
 }
 
