@@ -69,17 +69,32 @@ impl Keys {
             self.append(number);
             return Interned::Fresh(Key(number));
         }
+        match self.idle(busy) {
+            Some(key) => {
+                self.touch(key);
+                let slot = &mut self.slots[key.index()];
+                slot.tenancy = slot.tenancy.wrapping_add(1);
+                Interned::Reused(key)
+            }
+            None => Interned::Overflow,
+        }
+    }
+
+    /// Whether a key never seen would get a number of its own.
+    pub fn has_room(&self, busy: impl Fn(Key) -> bool) -> bool {
+        self.slots.len() < (MAX_KEYS + RESERVED) as usize || self.idle(busy).is_some()
+    }
+
+    fn idle(&self, busy: impl Fn(Key) -> bool) -> Option<Key> {
         let mut number = self.first;
         while number != NONE {
             let slot = self.slots[number as usize];
             if slot.in_flight == 0 && !busy(Key(number)) {
-                self.touch(Key(number));
-                self.slots[number as usize].tenancy = slot.tenancy.wrapping_add(1);
-                return Interned::Reused(Key(number));
+                return Some(Key(number));
             }
             number = slot.after;
         }
-        Interned::Overflow
+        None
     }
 
     /// Notes that a call of this key begins.

@@ -8,6 +8,7 @@ use crate::decision::{AttemptSet, RefusalReason, Rejection, Step, StopReason};
 use crate::engine::desk::Asked;
 use crate::engine::turn::{Ruling, Turn};
 use crate::event::What;
+use crate::key::Key;
 use crate::outcome::{Outcome, Verdict};
 use crate::policy::retry::{Next, Round};
 use crate::policy::{Kind, hedge};
@@ -104,6 +105,12 @@ impl Turn<'_> {
             Want::Primary(due) if due <= self.now() => {}
             Want::Hedge => {}
             _ => return self.wait(),
+        }
+        if self.call.key == Key::NEW && !self.has_room_for_key() {
+            if self.leases_may_have_ended {
+                return Ruling::Blocked;
+            }
+            self.share_overflow_key();
         }
         match self.desk.ask(&self.stack.gates, self.call, self.verb.now) {
             Asked::Pass => self.send(),

@@ -80,6 +80,18 @@ impl Turn<'_> {
         self.call.tenancy = Some(self.keys.tenancy(self.call.key));
     }
 
+    /// Whether the call's new key would get a number of its own.
+    pub fn has_room_for_key(&self) -> bool {
+        self.keys.has_room(|key| self.desk.is_busy(key, self.verb.now))
+    }
+
+    /// Every key is busy: the newcomer asks as what it will be, one of those that share a key and its limits.
+    #[cold]
+    pub fn share_overflow_key(&mut self) {
+        self.call.key = Key::OVERFLOW;
+        tell_keys_full(self.keys, self.desk, self.verb.now);
+    }
+
     /// The key may go, as far as this call is concerned.
     pub fn unpin_key(&mut self) {
         if self.call.tenancy.is_some() {
@@ -109,12 +121,16 @@ pub(super) fn give_number(keys: &mut Keys, desk: &mut Desk, ledger: &mut Ledger,
             key
         }
         Interned::Overflow => {
-            let what = What::KeysFull { keys: keys.count() as u32 };
-            let (stack, key): (Option<StackId>, _) = (None, Key::OVERFLOW);
-            desk.log.push(|| Event { at: now, stack, key, policy: None, what });
+            tell_keys_full(keys, desk, now);
             Key::OVERFLOW
         }
     }
+}
+
+fn tell_keys_full(keys: &Keys, desk: &mut Desk, now: Instant) {
+    let what = What::KeysFull { keys: keys.count() as u32 };
+    let (stack, key): (Option<StackId>, _) = (None, Key::OVERFLOW);
+    desk.log.push(|| Event { at: now, stack, key, policy: None, what });
 }
 
 /// When the lease of a call ends that promised to be heard of at `at`.
