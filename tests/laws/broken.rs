@@ -63,7 +63,7 @@ impl<G: Gate> Gate for BrokenGate<G> {
             (Flaw::GrantsToWhoeverWakes, Answer::Wait(_)) if asker.place.is_some() => return Answer::Pass,
             (Flaw::AsksTheProcess, Answer::Pass) => {
                 static CALLS: AtomicU64 = AtomicU64::new(0);
-                if CALLS.fetch_add(1, Ordering::Relaxed) % 7 == 0 {
+                if CALLS.fetch_add(1, Ordering::Relaxed).is_multiple_of(7) {
                     return Answer::Reject { reason: RefusalReason::Throttled, retry_at: None };
                 }
             }

@@ -105,9 +105,10 @@ impl Gate for Spy {
     }
 
     fn forget(&mut self, key: Key) {
-        if self.pen.journal.borrow().holders.iter().any(|((gate, _), (its, _))| {
-            *gate == self.pen.gate && *its == key.number()
-        }) {
+        let journal = self.pen.journal.borrow();
+        let held = journal.holders.iter().any(|((gate, _), (its, _))| *gate == self.pen.gate && *its == key.number());
+        drop(journal);
+        if held {
             self.pen.fault(9, "a key was forgotten while an attempt of its was in flight");
         }
         self.evidence.forget(key);

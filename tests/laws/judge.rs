@@ -263,12 +263,7 @@ impl Caller {
         Ok(())
     }
 
-    fn judge_reject(
-        &mut self,
-        rejection: Rejection,
-        answered: &Answered,
-        around: &Around,
-    ) -> Result<(), Violation> {
+    fn judge_reject(&mut self, rejection: Rejection, answered: &Answered, around: &Around) -> Result<(), Violation> {
         let left = self.attempts.iter().position(|it| matches!(it.state, Fate::InFlight | Fate::InHand(_)));
         if let Some(left) = left {
             broken!(1, "the call is refused and attempt {} is left over", left + 1);
@@ -297,13 +292,7 @@ impl Caller {
     }
 
     /// Law 6.
-    fn judge_trace(
-        &self,
-        verb: Verb,
-        answered: &Answered,
-        sent_before: usize,
-        paid: bool,
-    ) -> Result<(), Violation> {
+    fn judge_trace(&self, verb: Verb, answered: &Answered, sent_before: usize, paid: bool) -> Result<(), Violation> {
         let step = answered.decision.step;
         let harmless = match verb {
             Verb::Cancel => !paid,

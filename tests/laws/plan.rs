@@ -206,7 +206,9 @@ impl Plan {
 
     /// How many attempts of one call may run beside each other in this stack.
     pub fn most_beside(&self, stack: usize) -> usize {
-        let Some((kind, options)) = self.stacks[stack].own.iter().find(|(kind, _)| *kind == Kind::Hedge) else { return 1 };
+        let Some((kind, options)) = self.stacks[stack].own.iter().find(|(kind, _)| *kind == Kind::Hedge) else {
+            return 1;
+        };
         let attempts = kind.options().iter().position(|spec| spec.name == "attempts").unwrap();
         let given = options.iter().find(|(option, _)| *option == attempts);
         given.map_or(kind.default_of(attempts), |(_, number)| *number) as usize
@@ -264,7 +266,8 @@ impl Plan {
             .iter()
             .enumerate()
             .map(|(stack, plan)| {
-                let own = plan.own.iter().map(|(kind, options)| format!("\"{}\": {}", kind.word(), told(*kind, options)));
+                let own =
+                    plan.own.iter().map(|(kind, options)| format!("\"{}\": {}", kind.word(), told(*kind, options)));
                 let shared = plan.shared.iter().map(|(kind, object)| format!("\"{}\": \"o{object}\"", kind.word()));
                 format!("    \"s{stack}\": {{{}}}", own.chain(shared).collect::<Vec<_>>().join(", "))
             })

@@ -6,9 +6,7 @@ use std::fmt::Write;
 use forbear::event::{Event, What};
 use forbear::policy::circuit_breaker::{CircuitBreaker, StateWord};
 use forbear::snapshot::Damaged;
-use forbear::{
-    CallId, Decision, Engine, Facts, HostTime, Instant, Key, Outcome, Overload, Repeat, StackId, Verdict,
-};
+use forbear::{CallId, Decision, Engine, Facts, HostTime, Instant, Key, Outcome, Overload, Repeat, StackId, Verdict};
 
 /// What worlds need of an engine; doubles that break a law stand behind it too.
 pub trait Verbs {

@@ -4,11 +4,11 @@
 //! each other, stand still, are set back, jump. Everything comes from one seed.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use forbear::event::What;
+use forbear::event::{Event, What};
 use forbear::policy::circuit_breaker::StateWord;
 use forbear::{
     CallId, Decision, Duration, Facts, HostTime, Instant, Key, Outcome, Overload, RefusalReason, Repeat, Rng, Step,
@@ -41,6 +41,8 @@ pub struct World {
     /// Whether the engine's time can be said exactly: no clock was set back or stood still.
     exact: bool,
     hints: VecDeque<usize>,
+    /// What has been seen here, in a word each.
+    pub seen: BTreeSet<&'static str>,
 }
 
 /// What happens in this world, in per cent of the occasions.
@@ -105,6 +107,7 @@ impl World {
             last: Instant::PAST,
             exact: true,
             hints: VecDeque::new(),
+            seen: BTreeSet::new(),
         }
     }
 
@@ -126,10 +129,10 @@ impl World {
         let dice = below(&mut self.rng, 100);
         let Habits { dies, leaves, operators, sets_clocks, callers, .. } = self.habits;
         let living = self.callers.iter().filter(|caller| matches!(caller.state, State::Live | State::Held)).count();
-        if let Some(call) = self.hints.pop_front() {
-            if chance(&mut self.rng, 70) {
-                return self.wake(call);
-            }
+        if let Some(call) = self.hints.pop_front()
+            && chance(&mut self.rng, 70)
+        {
+            return self.wake(call);
         }
         if dice < dies {
             if let Some(call) = self.anybody(|caller| matches!(caller.state, State::Live | State::Held)) {
@@ -275,13 +278,7 @@ impl World {
     }
 
     /// Law 2: an attempt's latency comes from its own readings.
-    fn judge_latency(
-        &self,
-        call: usize,
-        place: usize,
-        outcome: Outcome,
-        answered: &Answered,
-    ) -> Result<(), Violation> {
+    fn judge_latency(&self, call: usize, place: usize, outcome: Outcome, answered: &Answered) -> Result<(), Violation> {
         let own = outcome.latency.unwrap_or(answered.host.since(self.callers[call].attempts[place].sent_at));
         for event in &answered.events {
             if let What::Settled { attempt, latency, .. } = event.what
@@ -346,7 +343,10 @@ impl World {
                 (promise.at, again)
             }
             (true, _) => return Ok(()),
-            (false, _) => (promise.at, answered),
+            (false, _) => {
+                self.seen.insert("woken for nothing");
+                (promise.at, answered)
+            }
         };
         let (at, answered) = again;
         let Decision { step, drop, .. } = answered.decision;
@@ -411,6 +411,7 @@ impl World {
         if !quiet || chance(&mut self.rng, 60) {
             return Ok(());
         }
+        self.seen.insert("asked again");
         self.clock += at.since(answered.host).as_millis_ceil();
         let Caller { stack, name, facts, .. } = self.callers[call];
         let host = self.reading(0);
@@ -527,6 +528,7 @@ impl World {
             }
             let elsewhere = there.say(said);
             // Ends of leases are rounded by each engine's own time: they are not the same here and there.
+            self.seen.insert("restored");
             if self.lease_ended > from || there.tells_of_a_lease() {
                 return Ok(());
             }
@@ -615,10 +617,13 @@ impl World {
         self.judge_bounds()?;
         let unguarded = Decision { call: None, step: Step::Unguarded, drop: Default::default(), at: None };
         let decision = answer.unwrap_or(unguarded);
+        self.see(&decision, &events);
         let same = before.map(|before| before == self.player.snapshots(host));
         let answered = Answered { decision, events, now, host, same };
         let caller = match op {
-            Op::Wake { call: Handle::Call(call) } | Op::Cancel { call: Handle::Call(call) } => Some(&self.callers[call]),
+            Op::Wake { call: Handle::Call(call) } | Op::Cancel { call: Handle::Call(call) } => {
+                Some(&self.callers[call])
+            }
             Op::Settle { call: Handle::Call(call), .. } => Some(&self.callers[call]),
             _ => None,
         };
@@ -626,6 +631,20 @@ impl World {
         let woken = self.player.engine.woken();
         self.hints.extend(woken.iter().filter_map(|id| self.callers.iter().position(|caller| caller.id == *id)));
         Ok(answered)
+    }
+
+    fn see(&mut self, decision: &Decision, events: &[Event]) {
+        let word = match decision.step {
+            Step::Send(_) => "send",
+            Step::Wait => "wait",
+            Step::Done { held: true, .. } => "held",
+            Step::Done { reason, .. } => reason.word(),
+            Step::Reject(rejection) => rejection.reason.word(),
+            Step::Unguarded => "unguarded",
+        };
+        self.seen.insert(word);
+        self.seen.extend(events.iter().map(|event| What::SPECS[usize::from(event.what.numbers().0)].name));
+        self.seen.extend(self.player.engine.woken().first().map(|_| "woken"));
     }
 
     /// Law 2.
@@ -745,18 +764,21 @@ impl World {
         if !chance(rng, self.habits.failures) {
             return Outcome::new(if chance(rng, 85) { Verdict::Success } else { Verdict::Answered });
         }
-        let verdict = pick(rng, &[
-            Verdict::Transient,
-            Verdict::Transient,
-            Verdict::Transient,
-            Verdict::Timeout,
-            Verdict::Overload(Overload::Unavailable),
-            Verdict::Overload(Overload::TooManyRequests),
-            Verdict::Overload(Overload::Shedding),
-            Verdict::Rejected,
-            Verdict::Defect,
-            Verdict::Cancelled,
-        ]);
+        let verdict = pick(
+            rng,
+            &[
+                Verdict::Transient,
+                Verdict::Transient,
+                Verdict::Transient,
+                Verdict::Timeout,
+                Verdict::Overload(Overload::Unavailable),
+                Verdict::Overload(Overload::TooManyRequests),
+                Verdict::Overload(Overload::Shedding),
+                Verdict::Rejected,
+                Verdict::Defect,
+                Verdict::Cancelled,
+            ],
+        );
         Outcome {
             verdict,
             never_sent: verdict == Verdict::Transient && chance(rng, 20),

@@ -1,0 +1,225 @@
+//! Law 10: no panic is reachable, whatever numbers hosts bring.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use forbear::config::OptionKind;
+use forbear::policy::Kind;
+use forbear::policy::circuit_breaker::CircuitBreaker;
+use forbear::{
+    CallId, Decision, Duration, Engine, Facts, HostTime, Key, Limits, ObjectId, Outcome, Overload, Repeat, Rng,
+    StackConfig, StackId, Verdict,
+};
+
+use crate::plan::{Plan, below, chance, pick};
+
+#[test]
+fn no_verb_panics_whatever_it_brings() {
+    for seed in 0..400 {
+        let mut said = Vec::new();
+        let survived = catch_unwind(AssertUnwindSafe(|| bombard(seed, &mut said)));
+        assert!(survived.is_ok(), "seed {seed}, after {:#?}", said.iter().rev().take(12).rev().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn no_configuration_panics_whatever_numbers_it_is_of() {
+    let hostile = [
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        -0.0,
+        -1.0,
+        0.5,
+        1e-300,
+        f64::MIN_POSITIVE,
+        9_007_199_254_740_993.0,
+        1e300,
+        f64::MAX,
+    ];
+    for kind in Kind::ALL {
+        for (position, spec) in kind.options().iter().enumerate() {
+            for number in hostile.into_iter().chain([spec.min, spec.max, spec.min - 1.0, spec.max + 1.0]) {
+                let mut config = StackConfig::default();
+                let accepted = config.slot(*kind).set(position, number).is_ok();
+                assert_eq!(accepted, spec.accepts(number), "{}.{} = {number}", kind.word(), spec.name);
+                let _ = Engine::default().add_stack(config);
+            }
+            assert!(StackConfig::default().slot(*kind).set(usize::MAX, spec.max).is_err());
+            assert!(!spec.accepts(f64::INFINITY) && !spec.accepts(f64::NEG_INFINITY), "{}", spec.name);
+        }
+    }
+}
+
+#[test]
+fn the_widest_configurations_survive_the_widest_numbers() {
+    for most in [false, true] {
+        let mut config = StackConfig::default();
+        for kind in Kind::ALL {
+            for (position, spec) in kind.options().iter().enumerate() {
+                let number = match spec.kind {
+                    // Together at most fifteen attempts.
+                    OptionKind::Count if spec.name == "attempts" => 3.0,
+                    _ if most => spec.max,
+                    _ => spec.min,
+                };
+                // Two that do not go together: the one that was set before stays.
+                let before = config.clone();
+                config.slot(*kind).set(position, number).unwrap();
+                if Engine::default().add_stack(config.clone()).is_err() {
+                    config = before;
+                }
+            }
+        }
+        let mut engine = Engine::default();
+        let stack = engine.add_stack(config).unwrap();
+        for now in [0, 1, u64::MAX - 1, u64::MAX, 0, u64::MAX / 2] {
+            let decision = engine.admit(stack, Key::NEW, Facts::default(), HostTime::from_nanos(now), u64::MAX);
+            if let Some(call) = decision.call {
+                for attempt in 0..=16 {
+                    let outcome = Outcome { retry_after: Some(Duration::MAX), ..Outcome::new(Verdict::Transient) };
+                    let _ = engine.settle(call, attempt, outcome, HostTime::from_nanos(now), u64::MAX);
+                    let _ = engine.wake(call, HostTime::from_nanos(u64::MAX), 0);
+                }
+            }
+            let _ = engine.snapshot(stack, HostTime::from_nanos(now));
+        }
+    }
+}
+
+#[test]
+fn no_damaged_snapshot_panics_or_changes_what_is_known() {
+    for seed in 0..60 {
+        let rng = &mut Rng::new(seed);
+        let plan = Plan::with_gates(rng);
+        let built = plan.build().unwrap();
+        let (mut engine, stack) = (built.engine, built.stacks[0]);
+        for now in 0..80 {
+            let name = [Key::WHOLE, Key::NEW][below(rng, 2) as usize];
+            let decision = engine.admit(stack, name, Facts::default(), HostTime::from_millis(now), rng.word());
+            if let Some(call) = decision.call {
+                let _ = engine.settle(call, 1, outcome(rng), HostTime::from_millis(now), rng.word());
+                let _ = engine.cancel(call, HostTime::from_millis(now));
+            }
+        }
+        let now = HostTime::from_millis(100);
+        let bytes = engine.snapshot(stack, now);
+        for _ in 0..60 {
+            let mut noise = bytes.clone();
+            match below(rng, 3) {
+                0 => noise.truncate(below(rng, bytes.len() as u64) as usize),
+                1 => noise.extend([0; 9]),
+                _ => {
+                    let place = below(rng, bytes.len() as u64) as usize;
+                    noise[place] ^= 1 << below(rng, 8);
+                }
+            }
+            assert!(engine.restore(stack, &noise, &[], now).is_err(), "seed {seed}");
+            assert_eq!(engine.snapshot(stack, now), bytes, "seed {seed}");
+        }
+    }
+}
+
+/// Says anything to an engine.
+fn bombard(seed: u64, said: &mut Vec<String>) {
+    let rng = &mut Rng::new(seed);
+    let mut plan = Plan::with_gates(rng);
+    plan.limits = Limits { calls: pick(rng, &[0, 1, 5, u32::MAX]), first_generation: pick(rng, &[0, 7, u32::MAX]) };
+    let built = plan.build().unwrap();
+    let mut engine = built.engine;
+    let mut calls = vec![CallId::from_u64(0)];
+    let note = |decision: Decision, calls: &mut Vec<CallId>| calls.extend(decision.call);
+    for _ in 0..250 {
+        let (now, random) = (HostTime::from_nanos(any(rng)), any(rng));
+        let stack = StackId::from_number(if chance(rng, 90) { below(rng, 3) as u16 } else { any(rng) as u16 });
+        let key = Key::from_number(if chance(rng, 80) { below(rng, 6) as u16 } else { any(rng) as u16 });
+        let call = if chance(rng, 90) { pick(rng, &calls) } else { CallId::from_u64(any(rng)) };
+        let attempt = if chance(rng, 70) { below(rng, 4) as u8 } else { any(rng) as u8 };
+        let verb = below(rng, 12);
+        match verb {
+            0..=3 => {
+                let facts = facts(rng);
+                said.push(format!("admit {stack:?} {key:?} {facts:?} {now:?} {random}"));
+                note(engine.admit(stack, key, facts, now, random), &mut calls);
+            }
+            4..=6 => {
+                let outcome = outcome(rng);
+                said.push(format!("settle {call:?} {attempt} {outcome:?} {now:?} {random}"));
+                note(engine.settle(call, attempt, outcome, now, random), &mut calls);
+            }
+            7 | 8 => {
+                said.push(format!("wake {call:?} {now:?} {random}"));
+                note(engine.wake(call, now, random), &mut calls);
+            }
+            9 => {
+                said.push(format!("cancel {call:?} {now:?}"));
+                note(engine.cancel(call, now), &mut calls);
+            }
+            10 => {
+                said.push(format!("operate {stack:?} {key:?} {now:?}"));
+                let which = below(rng, 4);
+                engine.operate(stack, now, random, |breaker: &mut CircuitBreaker, cx| match which {
+                    0 => breaker.force_open(key, cx),
+                    1 => breaker.force_closed(key, cx),
+                    2 => breaker.reset(key, cx),
+                    _ => breaker.disable(key, attempt > 1, cx),
+                });
+            }
+            _ => {
+                said.push(format!("read and restore {stack:?} {key:?} {now:?}"));
+                let bytes = engine.snapshot(stack, now);
+                let names = [Key::NEW, key, Key::from_number(any(rng) as u16)];
+                let _ = engine.restore(stack, &bytes, &names[..below(rng, 4) as usize], now);
+                let _ = (engine.metrics(stack, key), engine.key_of(call), engine.has_a_limit(stack));
+                let _ = engine.intern();
+                let _ = engine.add_stack(StackConfig {
+                    others: vec![ObjectId::from_number(random as u16)],
+                    ..StackConfig::default()
+                });
+            }
+        }
+    }
+}
+
+/// A number that somebody forgot to think of.
+fn any(rng: &mut Rng) -> u64 {
+    let edge = pick(rng, &[0, 1, 1 << 20, 1 << 32, 1 << 53, 1 << 62, 1 << 63, u64::MAX, 100_000_000_000_000]);
+    match below(rng, 4) {
+        0 => edge.wrapping_sub(below(rng, 3)),
+        1 => edge.wrapping_add(below(rng, 3)),
+        2 => below(rng, 100_000) * 1_000_000,
+        _ => rng.word(),
+    }
+}
+
+fn facts(rng: &mut Rng) -> Facts {
+    Facts {
+        repeat: pick(rng, &[Repeat::Freely, Repeat::AfterFailure, Repeat::OnlyUnprocessed]),
+        replayable: chance(rng, 80),
+        timeout: chance(rng, 30).then(|| Duration::from_nanos(any(rng))),
+        priority: any(rng) as u8,
+        cost: if chance(rng, 80) { 1 } else { any(rng) as u32 },
+    }
+}
+
+fn outcome(rng: &mut Rng) -> Outcome {
+    Outcome {
+        verdict: pick(
+            rng,
+            &[
+                Verdict::Success,
+                Verdict::Answered,
+                Verdict::Transient,
+                Verdict::Transient,
+                Verdict::Overload(Overload::Unavailable),
+                Verdict::Overload(Overload::Shedding),
+                Verdict::Timeout,
+                Verdict::Rejected,
+                Verdict::Defect,
+                Verdict::Cancelled,
+            ],
+        ),
+        never_sent: chance(rng, 20),
+        retry_after: chance(rng, 30).then(|| Duration::from_nanos(any(rng))),
+        latency: chance(rng, 30).then(|| Duration::from_nanos(any(rng))),
+    }
+}
