@@ -57,36 +57,50 @@ impl Case {
 /// Measures all cases, round by round.
 pub fn measure(cases: &mut [Case]) -> Vec<Figure> {
     let calls: Vec<u32> = cases.iter_mut().map(calls_per_turn).collect();
-    let mut samples = vec![Vec::with_capacity(ROUNDS); cases.len()];
-    for round in 0..ROUNDS {
-        // The order turns, so that no case always runs in the wake of the same other one.
-        for place in 0..cases.len() {
-            let index = (round + place) % cases.len();
+    let mut order: Vec<usize> = (0..cases.len()).collect();
+    let mut random = 1;
+    let mut rounds = vec![vec![0.0; cases.len()]; ROUNDS];
+    for round in &mut rounds {
+        shuffle(&mut order, &mut random);
+        for &index in &order {
             let took = (cases[index].run)(calls[index]);
-            samples[index].push(took.as_nanos() as f64 / f64::from(calls[index]));
+            round[index] = took.as_nanos() as f64 / f64::from(calls[index]);
         }
     }
-    let medians: Vec<f64> = samples.into_iter().map(median).collect();
-    figures(cases, &medians)
+    figures(cases, &rounds)
 }
 
-fn figures(cases: &[Case], medians: &[f64]) -> Vec<Figure> {
+/// Medians over the rounds. A ratio is taken within each round: while somebody else on the machine slows everything down,
+/// both sides are slowed.
+fn figures(cases: &[Case], rounds: &[Vec<f64>]) -> Vec<Figure> {
     let find = |name| cases.iter().position(|case| case.name == name).expect("every case named is measured");
-    let over_direct = |index: usize| cases[index].direct.map(|direct| medians[index] - medians[find(direct)]);
+    let over = |index: usize| {
+        let direct = cases[index].direct.map(find);
+        move |round: &Vec<f64>| round[index] - direct.map_or(0.0, |direct| round[direct])
+    };
     let mut figures = Vec::new();
     for (index, case) in cases.iter().enumerate() {
-        let (ns, over_direct_ns) = (medians[index], over_direct(index));
+        let ns = median(rounds.iter().map(|round| round[index]));
+        let over_direct_ns = case.direct.map(|_| median(rounds.iter().map(over(index))));
         let alone = Figure { case: case.name, ns, over_direct_ns, peer: None, ratio: None, limit: None };
-        let compared = case.peers.iter().map(|&(peer, limit)| {
-            let ratio = over_direct_ns.zip(over_direct(find(peer))).map(|(ours, theirs)| ours / theirs);
-            Figure { peer: Some(peer), ratio, limit, ..alone }
-        });
-        figures.extend(compared);
+        figures.extend(case.peers.iter().map(|&(peer, limit)| {
+            let (ours, theirs) = (over(index), over(find(peer)));
+            let ratio = median(rounds.iter().map(|round| ours(round) / theirs(round)));
+            Figure { peer: Some(peer), ratio: Some(ratio), limit, ..alone }
+        }));
         if case.peers.is_empty() {
             figures.push(alone);
         }
     }
     figures
+}
+
+/// Another order every round, so that no case always runs in the wake of the same other one.
+fn shuffle(order: &mut [usize], random: &mut u64) {
+    for last in (1..order.len()).rev() {
+        *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        order.swap(last, (*random >> 33) as usize % (last + 1));
+    }
 }
 
 /// How many calls a turn makes; finding out warms the case up as well.
@@ -100,7 +114,8 @@ fn calls_per_turn(case: &mut Case) -> u32 {
     calls
 }
 
-fn median(mut samples: Vec<f64>) -> f64 {
+fn median(samples: impl Iterator<Item = f64>) -> f64 {
+    let mut samples: Vec<f64> = samples.collect();
     samples.sort_by(f64::total_cmp);
     samples[samples.len() / 2]
 }

@@ -1,0 +1,17 @@
+// The groups that are measured on Node.
+
+import * as forbear from "../../dist/entry/node.js";
+import { direct, forbearPlain } from "./cases.mjs";
+import { SHARED } from "./groups.mjs";
+import { fetches, opossum, pRetry, verbs } from "./node-cases.mjs";
+
+// The neighbours are loaded only where they are measured.
+const withCockatiel = (cases) => async () => cases(forbear, await import("cockatiel"));
+
+export const GROUPS = {
+  ...Object.fromEntries(Object.entries(SHARED).map(([name, cases]) => [name, withCockatiel(cases)])),
+  verbs: () => verbs(),
+  fetch: () => fetches(forbear),
+  opossum: async () => [direct(), await opossum()],
+  pRetry: async () => [direct(), await pRetry()],
+};

@@ -1,0 +1,74 @@
+// Measuring: many short turns, every case once a round, in one process. What counts are ratios, so both sides of one must
+// meet the same moment of the machine and of the garbage collector; the median leaves out turns that were disturbed.
+
+/**
+ * A case is { name, run(calls), over?, peer?, limit?, limitNs? }: `over` and `peer` are names of other cases, `limit` is the
+ * greatest ratio to the peer, `limitNs` the most over the direct call. `time(case, calls)` makes so many calls of a case and
+ * says how many milliseconds they took. The figures are those that `npm run bench -- --json FILE` writes.
+ */
+export async function measure(cases, time, { rounds = 150, turnMs = 2, warmUpTurns = 250 } = {}) {
+  const calls = new Map();
+  for (const one of cases) calls.set(one, await warmUp(one, time, turnMs, warmUpTurns));
+  const said = [];
+  for (let round = 0; round < rounds; round++) {
+    const ns = {};
+    for (const one of shuffled(cases)) ns[one.name] = ((await time(one, calls.get(one))) * 1e6) / calls.get(one);
+    said.push(ns);
+  }
+  return figures(cases, said);
+}
+
+/** Makes a case's calls in this process. */
+export async function timeHere({ run }, calls) {
+  await breath();
+  const started = performance.now();
+  await run(calls);
+  return performance.now() - started;
+}
+
+/** Runs a case until the compiler has seen enough of it; answers how many calls make a turn. */
+async function warmUp(one, time, turnMs, turns) {
+  let calls = 1_000;
+  for (let turn = 0; turn < turns; turn++) {
+    const took = Math.max(await time(one, calls), 1e-3);
+    calls = Math.min(Math.max(Math.round((calls * turnMs) / took), 50), 1_000_000);
+  }
+  return calls;
+}
+
+/**
+ * Medians over the rounds, which say for each name how many nanoseconds a call took. A ratio is taken within each round:
+ * while somebody else on the machine slows everything down, both sides are slowed.
+ */
+function figures(cases, rounds) {
+  const directOf = Object.fromEntries(cases.map(({ name, over }) => [name, over]));
+  const overDirect = (ns, name) => ns[name] - ns[directOf[name]];
+  return cases.map(({ name, over, peer = null, limit = null, limitNs = null }) => ({
+    case: name,
+    ns: median(rounds.map((ns) => ns[name])),
+    overDirectNs: over === undefined ? null : median(rounds.map((ns) => overDirect(ns, name))),
+    peer,
+    ratio: peer === null ? null : median(rounds.map((ns) => overDirect(ns, name) / overDirect(ns, peer))),
+    limit,
+    limitNs,
+  }));
+}
+
+/** In another order every round, so that no case always runs in the wake, or in the garbage, of the same other one. */
+function shuffled(cases) {
+  const order = [...cases];
+  for (let last = order.length - 1; last > 0; last--) {
+    const other = Math.floor(Math.random() * (last + 1));
+    [order[last], order[other]] = [order[other], order[last]];
+  }
+  return order;
+}
+
+function median(samples) {
+  return samples.sort((a, b) => a - b)[samples.length >> 1];
+}
+
+/** Lets timers and the like have their turn, so that no case pays for what another one left. */
+function breath() {
+  return new Promise((resolve) => setTimeout(resolve));
+}
