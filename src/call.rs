@@ -3,7 +3,7 @@
 use crate::decision::{AttemptNumber, AttemptSet};
 use crate::id::{CallId, StackId};
 use crate::key::Key;
-use crate::outcome::Outcome;
+use crate::outcome::Verdict;
 use crate::policy::budget::Receipt;
 use crate::policy::{MAX_GATES, Note, Place};
 use crate::time::{Duration, HostTime, Instant};
@@ -59,8 +59,10 @@ pub(crate) struct Call {
     pub backoff: Duration,
     /// The number of the round's first attempt.
     pub primary: AttemptNumber,
-    /// How the round's first attempt ended.
-    pub ended: Option<Outcome>,
+    /// How the round's first attempt ended, or the one that ended with an answer.
+    pub ended: Option<Verdict>,
+    /// Whether that attempt surely never reached the upstream.
+    pub never_sent: bool,
     /// An attempt that ended with an answer.
     pub winner: Option<AttemptNumber>,
     /// The longest Retry-After of the round.
@@ -70,8 +72,12 @@ pub(crate) struct Call {
     /// Attempts that the next decision tells the host to give up.
     pub drop: AttemptSet,
     pub attempts: [Attempt; MAX_PARALLEL],
+    /// Which of these slots hold an attempt in flight.
+    pub running: Slots,
     /// What the next attempt was paid with.
     pub receipt: Option<Receipt>,
+    /// One random word for the next attempt, however often it asks.
+    pub dice: u64,
     pub waiting: Waiting,
     /// When the next attempt beside the running ones starts.
     pub hedge_at: Instant,
@@ -96,7 +102,7 @@ pub(crate) enum Want {
     Outlived,
 }
 
-/// An attempt in flight; vacant when its number is 0.
+/// An attempt in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt {
     pub number: AttemptNumber,
@@ -108,33 +114,73 @@ pub(crate) struct Attempt {
 /// An attempt that waits at the gates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
+    /// Since when; never while it does not wait, and what is below means nothing then.
     pub since: Instant,
-    pub dice: u64,
     pub places: [Option<Place>; MAX_GATES],
-    /// When to ask again; the past while it does not wait.
+    /// When to ask again.
     pub until: Instant,
 }
 
+/// A set of slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slots(u8);
+
 impl Waiting {
-    pub const NOWHERE: Self = Self { since: Instant::NEVER, dice: 0, places: [None; MAX_GATES], until: Instant::NEVER };
+    pub const NOWHERE: Self = Self { since: Instant::NEVER, places: [None; MAX_GATES], until: Instant::NEVER };
 
     pub fn is_on(&self) -> bool {
         self.since != Instant::NEVER
+    }
+
+    /// The place in this gate's line.
+    pub fn place(&self, gate: usize) -> Option<Place> {
+        if self.is_on() { self.places.get(gate).copied().flatten() } else { None }
     }
 }
 
 impl Attempt {
     pub const VACANT: Self =
         Self { number: 0, sent_at: HostTime::from_nanos(0), abort_at: Instant::NEVER, notes: [Note(0); MAX_GATES] };
+}
 
-    pub fn is_running(&self) -> bool {
-        self.number != 0
+impl Slots {
+    pub const NONE: Self = Self(0);
+
+    pub fn insert(&mut self, slot: usize) {
+        self.0 |= 1 << slot;
+    }
+
+    pub fn remove(&mut self, slot: usize) {
+        self.0 &= !(1 << slot);
+    }
+
+    /// One that is not in the set.
+    pub fn vacant(self) -> Option<usize> {
+        Self(!self.0).iter().next()
+    }
+
+    pub fn count(self) -> u8 {
+        self.0.count_ones() as u8
+    }
+
+    pub fn iter(mut self) -> impl Iterator<Item = usize> {
+        core::iter::from_fn(move || {
+            let slot = self.0.trailing_zeros() as usize;
+            self.0 &= self.0.wrapping_sub(1);
+            (slot < MAX_PARALLEL).then_some(slot)
+        })
     }
 }
 
 impl Call {
-    pub fn running(&self) -> u8 {
-        self.attempts.iter().filter(|attempt| attempt.is_running()).count() as u8
+    /// The attempts in flight, each with its slot.
+    pub fn running(&self) -> impl Iterator<Item = (usize, &Attempt)> {
+        self.running.iter().filter_map(|slot| Some((slot, self.attempts.get(slot)?)))
+    }
+
+    /// The slot of this attempt, if it is in flight.
+    pub fn slot_of(&self, number: AttemptNumber) -> Option<usize> {
+        self.running().find(|(_, attempt)| attempt.number == number).map(|(slot, _)| slot)
     }
 }
 

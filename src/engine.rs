@@ -9,7 +9,7 @@ use core::any::Any;
 
 use crate::call::{Facts, Want};
 use crate::config::ConfigError;
-use crate::decision::{AttemptNumber, Decision};
+use crate::decision::{AttemptNumber, Decision, Step};
 use crate::event::{Event, EventLog, What};
 use crate::id::{CallId, ObjectId, StackId};
 use crate::key::{Key, Keys};
@@ -18,13 +18,13 @@ use crate::outcome::Outcome;
 use crate::policy::budget::Budget;
 use crate::policy::{Cx, Gate, Kind, StackConfig};
 use crate::random::Rng;
-use crate::time::{Clock, HostTime, Instant};
+use crate::time::{Clock, Duration, HostTime, Instant};
 
 use calls::Calls;
 use desk::{Desk, Verb};
 use ledger::Ledger;
 use stack::Stack;
-use turn::{Ruling, Turn, give_number};
+use turn::{Input, Ruling, Turn, give_number};
 
 mod calls;
 mod desk;
@@ -145,10 +145,7 @@ impl Engine {
         let Some(index) = self.calls.begin(stack, key, facts, now, deadline) else {
             return self.turn_away(stack, key, &verb);
         };
-        self.take_turn(index, &mut verb, |turn| {
-            turn.start_round(turn.now());
-            turn.step()
-        })
+        self.take_turn(index, &mut verb, Input::Begins)
     }
 
     /// An attempt has ended.
@@ -162,35 +159,21 @@ impl Engine {
     ) -> Decision {
         let mut verb = self.open(now, random);
         let Some(index) = self.calls.find(call) else { return self.unknown(attempt, &verb) };
-        self.take_turn(index, &mut verb, |turn| match turn.call.want {
-            Want::Outlived => turn.late_evidence(attempt, &outcome),
-            Want::Held => {
-                turn.attempt_ended(attempt, outcome);
-                turn.heartbeat()
-            }
-            _ => {
-                turn.attempt_ended(attempt, outcome);
-                turn.step()
-            }
-        })
+        self.take_turn(index, &mut verb, Input::Ended(attempt, &outcome))
     }
 
     /// The instant asked for has come, or a hint did.
     pub fn wake(&mut self, call: CallId, now: HostTime, random: u64) -> Decision {
         let mut verb = self.open(now, random);
         let Some(index) = self.calls.find(call) else { return Decision::UNGUARDED };
-        match self.calls.get(index).map(|call| call.want) {
-            Some(Want::Outlived) | None => Decision::UNGUARDED,
-            Some(Want::Held) => self.take_turn(index, &mut verb, |turn| turn.heartbeat()),
-            Some(_) => self.take_turn(index, &mut verb, |turn| turn.step()),
-        }
+        self.take_turn(index, &mut verb, Input::Wakes)
     }
 
     /// The caller left, or the body of a held call has ended.
     pub fn cancel(&mut self, call: CallId, now: HostTime) -> Decision {
         let mut verb = self.open(now, 0);
         let Some(index) = self.calls.find(call) else { return Decision::UNGUARDED };
-        self.take_turn(index, &mut verb, |turn| turn.caller_left())
+        self.take_turn(index, &mut verb, Input::Leaves)
     }
 
     fn open(&mut self, host: HostTime, random: u64) -> Verb {
@@ -199,26 +182,38 @@ impl Engine {
     }
 
     /// Lets a call have its turn, and carries out what it comes to.
-    fn take_turn(&mut self, index: usize, verb: &mut Verb, act: impl FnOnce(&mut Turn<'_>) -> Ruling) -> Decision {
+    fn take_turn(&mut self, index: usize, verb: &mut Verb, input: Input<'_>) -> Decision {
         let Some(mut turn) = self.turn(index, verb) else { return Decision::UNGUARDED };
-        let mut ruling = act(&mut turn);
+        let mut ruling = turn.take(input);
         if let Ruling::Blocked = ruling {
             self.end_leases(index, verb);
             let Some(mut turn) = self.turn(index, verb) else { return Decision::UNGUARDED };
             turn.leases_may_have_ended = false;
             ruling = turn.go_on();
         }
-        match ruling {
-            Ruling::Goes { decision, until } => {
-                self.calls.lease(index, until);
-                decision
-            }
-            Ruling::Over(decision) => {
-                self.calls.end(index);
-                decision
-            }
-            Ruling::Blocked => Decision::UNGUARDED,
+        self.carry_out(index, ruling, verb)
+    }
+
+    fn carry_out(&mut self, index: usize, ruling: Ruling, verb: &Verb) -> Decision {
+        let (step, at, lease) = match ruling {
+            Ruling::Goes(step, at) => (step, at, Some(lease_end(at, verb.now))),
+            Ruling::Over(step, at) => (step, at, None),
+            Ruling::Lingers => (Step::Unguarded, Instant::NEVER, Some(verb.now + OUTLIVED)),
+            Ruling::Blocked => return Decision::UNGUARDED,
+        };
+        let Some(call) = self.calls.get_mut(index) else { return Decision::UNGUARDED };
+        let decision = Decision {
+            call: (!matches!(step, Step::Reject(_) | Step::Unguarded)).then_some(call.id),
+            step,
+            drop: core::mem::take(&mut call.drop),
+            // As the host will read it: as far from this verb's own reading as it is from the engine's now.
+            at: at.or_none().map(|at| verb.host + at.since(verb.now)),
+        };
+        match lease {
+            Some(until) => self.calls.lease(index, until),
+            None => self.calls.end(index),
         }
+        decision
     }
 
     fn turn<'a>(&'a mut self, index: usize, verb: &'a mut Verb) -> Option<Turn<'a>> {
@@ -253,10 +248,8 @@ impl Engine {
     fn end_leases(&mut self, own: usize, verb: &mut Verb) {
         for index in 0..self.calls.slots() {
             if index != own && self.calls.has_ended(index, verb.now) {
-                match self.turn(index, verb).and_then(|mut turn| turn.end_lease()) {
-                    Some(until) => self.calls.lease(index, until),
-                    None => self.calls.end(index),
-                }
+                let ruling = self.turn(index, verb).map_or(Ruling::Blocked, |mut turn| turn.end_lease());
+                let _ = self.carry_out(index, ruling, verb);
             }
         }
         self.calls.raise_bound();
@@ -368,6 +361,22 @@ impl Engine {
     }
 }
 
+/// When the lease of a call ends that promised to be heard of at `at`.
+fn lease_end(at: Instant, now: Instant) -> Instant {
+    match at.or_none() {
+        Some(at) => (at + GRACE).round_up(STEP),
+        None => now + MAX_LEASE,
+    }
+}
+
+/// How late a host's timer may be. Ours.
+const GRACE: Duration = Duration::from_secs(5);
+/// Leases end on multiples of this, so that many end at once and are looked for seldom. Ours.
+const STEP: Duration = Duration::from_millis(250);
+/// The lease of a call that nothing limits. Ours.
+const MAX_LEASE: Duration = Duration::from_secs(60);
+/// How long late evidence of a call that outlived its lease is still welcome. Ours.
+const OUTLIVED: Duration = Duration::from_secs(600);
 /// How many stacks one engine has. Ours: hosts that build a stack for every call are told early.
 pub const MAX_STACKS: usize = 256;
 const NOBODY: usize = usize::MAX;

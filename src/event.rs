@@ -1,6 +1,6 @@
 //! What happened: facts for whoever watches, in a bounded log that the host drains after a verb.
 
-use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use crate::decision::{AttemptNumber, RefusalReason, StopReason};
 use crate::id::StackId;
@@ -327,7 +327,11 @@ impl EventValue for Option<Duration> {
 /// The last events, oldest first; nothing is kept while nobody listens.
 #[derive(Debug, Default)]
 pub struct EventLog {
-    events: VecDeque<Event>,
+    /// Event number *n* lies at *n* modulo [`MAX_EVENTS`].
+    events: Vec<Event>,
+    /// How many were put in, and how many of those were taken out, since the log was empty.
+    put: usize,
+    taken: usize,
     lost: u64,
     listening: bool,
 }
@@ -337,19 +341,25 @@ impl EventLog {
     pub fn listen(&mut self, listening: bool) {
         self.listening = listening;
         if !listening {
-            self.events.clear();
+            self.taken = self.put;
         }
     }
 
     /// Whether anything is there to drain.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.events.is_empty()
+        self.taken == self.put
     }
 
     /// The oldest event, taken out.
     pub fn pop(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        if self.is_empty() {
+            (self.put, self.taken) = (0, 0);
+            return None;
+        }
+        let event = self.events.get(self.taken % MAX_EVENTS).copied();
+        self.taken += 1;
+        event
     }
 
     /// How many events were dropped because nobody drained them in time.
@@ -367,11 +377,15 @@ impl EventLog {
 
     #[cold]
     fn keep(&mut self, event: Event) {
-        if self.events.len() >= MAX_EVENTS {
-            self.events.pop_front();
+        match self.events.get_mut(self.put % MAX_EVENTS) {
+            Some(place) => *place = event,
+            None => self.events.push(event),
+        }
+        self.put += 1;
+        if self.put - self.taken > MAX_EVENTS {
+            self.taken += 1;
             self.lost = self.lost.saturating_add(1);
         }
-        self.events.push_back(event);
     }
 }
 

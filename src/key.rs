@@ -31,19 +31,18 @@ impl Key {
     }
 }
 
-/// The keys in use, in order of their last use, and how many calls each has in flight.
+/// The keys in use: when each was last used, and how many calls it has in flight.
 #[derive(Debug)]
 pub(crate) struct Keys {
     slots: Vec<Slot>,
-    /// Least recently used first.
-    first: u16,
-    last: u16,
+    /// How often any key was used.
+    uses: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    before: u16,
-    after: u16,
+    /// The last of the uses that was its own.
+    used: u64,
     in_flight: u32,
     /// How many names have had this number: what a name's late calls tell must not be told of the next one.
     tenancy: u32,
@@ -51,8 +50,7 @@ struct Slot {
 
 impl Keys {
     pub fn new() -> Self {
-        let reserved = Slot { before: NONE, after: NONE, in_flight: 0, tenancy: 0 };
-        Self { slots: alloc::vec![reserved; RESERVED as usize], first: NONE, last: NONE }
+        Self { slots: alloc::vec![Slot::default(); RESERVED as usize], uses: 0 }
     }
 
     /// Whether the host may use this number: it was given out.
@@ -63,46 +61,38 @@ impl Keys {
     /// A number for a key never seen: a fresh one, or that of the least recently used key that is not `busy`, which is
     /// then forgotten; [`Key::OVERFLOW`] where every key is busy.
     pub fn intern(&mut self, busy: impl Fn(Key) -> bool) -> Interned {
+        self.uses += 1;
         if self.slots.len() < (MAX_KEYS + RESERVED) as usize {
             let number = self.slots.len() as u16;
-            self.slots.push(Slot { before: NONE, after: NONE, in_flight: 0, tenancy: 0 });
-            self.append(number);
+            self.slots.push(Slot { used: self.uses, ..Slot::default() });
             return Interned::Fresh(Key(number));
         }
-        match self.idle(busy) {
-            Some(key) => {
-                self.touch(key);
-                let slot = &mut self.slots[key.index()];
-                slot.tenancy = slot.tenancy.wrapping_add(1);
-                Interned::Reused(key)
+        let mut oldest: Option<(Key, &mut Slot)> = None;
+        for (number, slot) in self.slots.iter_mut().enumerate().skip(RESERVED as usize) {
+            let older = oldest.as_ref().is_none_or(|(_, oldest)| slot.used < oldest.used);
+            if older && slot.is_idle() && !busy(Key(number as u16)) {
+                oldest = Some((Key(number as u16), slot));
             }
-            None => Interned::Overflow,
         }
+        let Some((key, slot)) = oldest else { return Interned::Overflow };
+        *slot = Slot { used: self.uses, tenancy: slot.tenancy.wrapping_add(1), ..Slot::default() };
+        Interned::Reused(key)
     }
 
     /// Whether a key never seen would get a number of its own.
     pub fn has_room(&self, busy: impl Fn(Key) -> bool) -> bool {
-        self.slots.len() < (MAX_KEYS + RESERVED) as usize || self.idle(busy).is_some()
+        let mut slots = self.slots.iter().enumerate().skip(RESERVED as usize);
+        self.slots.len() < (MAX_KEYS + RESERVED) as usize
+            || slots.any(|(number, slot)| slot.is_idle() && !busy(Key(number as u16)))
     }
 
-    fn idle(&self, busy: impl Fn(Key) -> bool) -> Option<Key> {
-        let mut number = self.first;
-        while number != NONE {
-            let slot = self.slots[number as usize];
-            if slot.in_flight == 0 && !busy(Key(number)) {
-                return Some(Key(number));
-            }
-            number = slot.after;
-        }
-        None
-    }
-
-    /// Notes that a call of this key begins.
-    pub fn begin(&mut self, key: Key) {
-        self.touch(key);
-        if let Some(slot) = self.slots.get_mut(key.index()) {
-            slot.in_flight = slot.in_flight.saturating_add(1);
-        }
+    /// Notes that a call of this key begins; answers which name the number stands for.
+    pub fn begin(&mut self, key: Key) -> u32 {
+        self.uses += 1;
+        let Some(slot) = self.slots.get_mut(key.index()) else { return 0 };
+        slot.in_flight = slot.in_flight.saturating_add(1);
+        slot.used = self.uses;
+        slot.tenancy
     }
 
     /// Notes that a call of this key is over.
@@ -121,32 +111,11 @@ impl Keys {
     pub fn count(&self) -> usize {
         self.slots.len()
     }
+}
 
-    fn touch(&mut self, key: Key) {
-        if key.0 < RESERVED || key.0 == self.last || !self.knows(key) {
-            return;
-        }
-        let Slot { before, after, .. } = self.slots[key.index()];
-        match before {
-            NONE => self.first = after,
-            before => self.slots[before as usize].after = after,
-        }
-        match after {
-            NONE => self.last = before,
-            after => self.slots[after as usize].before = before,
-        }
-        self.append(key.0);
-    }
-
-    fn append(&mut self, number: u16) {
-        let before = self.last;
-        match before {
-            NONE => self.first = number,
-            before => self.slots[before as usize].after = number,
-        }
-        self.slots[number as usize].before = before;
-        self.slots[number as usize].after = NONE;
-        self.last = number;
+impl Slot {
+    fn is_idle(&self) -> bool {
+        self.in_flight == 0
     }
 }
 
@@ -206,7 +175,6 @@ impl<S> Keyed<S> {
 /// How many keys have state of their own at most. Ours: the state of all stays well under a mebibyte.
 pub const MAX_KEYS: u16 = 1_024;
 const RESERVED: u16 = 2;
-const NONE: u16 = u16::MAX;
 
 #[cfg(test)]
 mod tests {

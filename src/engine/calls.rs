@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use crate::call::{Attempt, Call, Facts, Waiting, Want};
+use crate::call::{Attempt, Call, Facts, Slots, Waiting, Want};
 use crate::decision::AttemptSet;
 use crate::id::{CallId, StackId};
 use crate::key::Key;
@@ -55,6 +55,7 @@ impl Calls {
         call.backoff = Duration::ZERO;
         call.winner = None;
         call.drop = AttemptSet::EMPTY;
+        call.running = Slots::NONE;
         call.receipt = None;
         call.tenancy = None;
         Some(index)
@@ -78,11 +79,7 @@ impl Calls {
     pub fn end(&mut self, index: usize) {
         let Some(call) = self.calls.get_mut(index) else { return };
         call.id = CallId::new(index as u32, call.id.generation().wrapping_add(1));
-        call.waiting = Waiting::NOWHERE;
         call.want = Want::Nothing;
-        for attempt in &mut call.attempts {
-            attempt.number = Attempt::VACANT.number;
-        }
         if let Some(lease) = self.leases.get_mut(index) {
             *lease = Instant::NEVER;
         }
@@ -164,12 +161,15 @@ impl Call {
             backoff: Duration::ZERO,
             primary: 0,
             ended: None,
+            never_sent: false,
             winner: None,
             retry_after: None,
             in_hand: AttemptSet::EMPTY,
             drop: AttemptSet::EMPTY,
             attempts: [Attempt::VACANT; crate::call::MAX_PARALLEL],
+            running: Slots::NONE,
             receipt: None,
+            dice: 0,
             waiting: Waiting::NOWHERE,
             hedge_at: Instant::NEVER,
             turns: 0,

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::call::{Call, Waiting};
+use crate::call::Call;
 use crate::config::ConfigError;
 use crate::decision::Rejection;
 use crate::engine::stack::{GateList, Stack, too_many};
@@ -155,9 +155,11 @@ impl Desk {
     /// Asks all gates. The outermost that refuses has the word; while one says wait, the earliest instant counts.
     pub fn ask(&self, gates: &GateList, call: &Call, now: Instant) -> Asked {
         let mut asked = Asked::Pass;
+        let mut asker = asker(call, now);
         for (slot, place) in gates.iter().enumerate() {
             let Some((kind, gate)) = self.gate(place) else { continue };
-            match gate.ask(&asker(call, slot, now), now) {
+            asker.place = call.waiting.place(slot);
+            match gate.ask(&asker, now) {
                 Answer::Pass => {}
                 Answer::Wait(until) => {
                     asked = Asked::Wait(match asked {
@@ -175,22 +177,24 @@ impl Desk {
 
     /// Every gate said pass: takes from all of them what the attempt needs.
     pub fn take(&mut self, gates: &GateList, call: &mut Call, attempt: usize, verb: &mut Verb) {
+        let mut asker = asker(call, verb.now);
         for (slot, place) in gates.iter().enumerate() {
-            let asker = asker(call, slot, verb.now);
+            asker.place = call.waiting.place(slot);
             let Some((gate, mut cx)) = self.lend(place, Some(call.stack), verb) else { continue };
             let note = gate.take(&asker, &mut cx);
             if let Some(kept) = call.attempts.get_mut(attempt).and_then(|attempt| attempt.notes.get_mut(slot)) {
                 *kept = note;
             }
         }
-        call.waiting = Waiting::NOWHERE;
+        call.waiting.since = Instant::NEVER;
     }
 
     /// Some gate said wait: the attempt takes a place in the lines of those that did, and lets others pass in the
     /// lines where it could go now.
     pub fn stand(&mut self, gates: &GateList, call: &mut Call, verb: &mut Verb) {
+        let mut asker = asker(call, verb.now);
         for (slot, place) in gates.iter().enumerate() {
-            let asker = asker(call, slot, verb.now);
+            asker.place = call.waiting.place(slot);
             let Some((gate, mut cx)) = self.lend(place, Some(call.stack), verb) else { continue };
             let waits = matches!(gate.ask(&asker, cx.now), Answer::Wait(_));
             match asker.place {
@@ -217,7 +221,7 @@ impl Desk {
                 gate.leave(call.key, standing, &mut cx);
             }
         }
-        call.waiting = Waiting::NOWHERE;
+        call.waiting.since = Instant::NEVER;
     }
 
     /// Tells the gates how the attempt ended.
@@ -290,17 +294,17 @@ pub(crate) fn latency(outcome: &Outcome, sent_at: HostTime, host: HostTime) -> D
     outcome.latency.unwrap_or(host.since(sent_at))
 }
 
-fn asker(call: &Call, slot: usize, now: Instant) -> Asker {
+fn asker(call: &Call, now: Instant) -> Asker {
     Asker {
         call: call.id,
         attempt: call.sent.saturating_add(1),
         key: call.key,
-        dice: call.waiting.dice,
+        dice: call.dice,
         cost: call.facts.cost,
         priority: call.facts.priority,
         deadline: call.deadline,
         since: if call.waiting.is_on() { call.waiting.since } else { now },
-        place: call.waiting.places.get(slot).copied().flatten(),
+        place: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! How attempts and calls end: by a result, by a refusal, because the caller left, or because nobody was heard of.
 
-use crate::call::{Attempt, Want};
-use crate::decision::{AttemptNumber, AttemptSet, Decision, Rejection, Step, StopReason};
+use crate::call::{Attempt, Slots, Want};
+use crate::decision::{AttemptNumber, Rejection, Step, StopReason};
 use crate::engine::desk::latency;
 use crate::engine::turn::{Ruling, Turn};
 use crate::event::What;
@@ -12,26 +12,26 @@ use crate::time::{Duration, Instant};
 /// Attempts.
 impl Turn<'_> {
     /// The host reports an attempt's end. One that is not in flight changes nothing.
-    pub fn attempt_ended(&mut self, number: AttemptNumber, outcome: Outcome) {
-        let slot = self.call.attempts.iter().position(|attempt| attempt.is_running() && attempt.number == number);
-        match (slot, self.call.want) {
-            (Some(slot), Want::Nothing | Want::Primary(_) | Want::Hedge) => {
-                self.end_attempt(slot, outcome);
-                if self.call.winner != Some(number) {
-                    self.call.in_hand.insert(number);
-                }
-            }
-            _ => self.tell(None, || What::Stale { attempt: number }),
+    pub fn attempt_ended(&mut self, number: AttemptNumber, outcome: &Outcome) {
+        let Some(slot) = self.call.slot_of(number) else { return self.tell_stale(number) };
+        self.end_attempt(slot, outcome);
+        if self.call.winner != Some(number) {
+            self.call.in_hand.insert(number);
         }
     }
 
+    /// The host names an attempt that is over.
+    pub fn tell_stale(&mut self, attempt: AttemptNumber) {
+        self.tell(None, || What::Stale { attempt });
+    }
+
     /// Evidence goes to the gates; what the attempt held goes back, but for a winner whose body may still hold it.
-    pub fn end_attempt(&mut self, slot: usize, outcome: Outcome) {
-        let number = self.tell_evidence(slot, &outcome);
+    pub fn end_attempt(&mut self, slot: usize, outcome: &Outcome) {
+        let number = self.tell_evidence(slot, outcome);
         if outcome.verdict.is_answer() {
             if self.call.winner.is_none() {
                 self.call.winner = Some(number);
-                self.call.ended = Some(outcome);
+                self.call.ended = Some(outcome.verdict);
             }
             return;
         }
@@ -39,7 +39,8 @@ impl Turn<'_> {
         self.call.retry_after = self.call.retry_after.max(outcome.retry_after);
         // A winner's end is the call's, whatever becomes of the first attempt in the same verb.
         if number == self.call.primary && self.call.winner.is_none() {
-            self.call.ended = Some(outcome);
+            self.call.ended = Some(outcome.verdict);
+            self.call.never_sent = outcome.never_sent;
         }
     }
 
@@ -56,13 +57,13 @@ impl Turn<'_> {
 
     fn release(&mut self, slot: usize) {
         self.desk.release(&self.stack.gates, self.call, slot, self.verb);
-        self.vacate(slot);
+        self.call.running.remove(slot);
     }
 
     /// Gives up what runs, but for the winner, whose result is the caller's: it gives its slot back, or keeps it until
     /// the body ends.
     fn give_up_running(&mut self, winner: Option<AttemptNumber>) {
-        for slot in self.running() {
+        for slot in self.call.running.iter() {
             let number = self.call.attempts.get(slot).map(|attempt| attempt.number);
             if number == winner {
                 if self.desk.holds_until_body(&self.stack.gates) {
@@ -86,12 +87,11 @@ impl Turn<'_> {
         self.leave_lines();
         self.give_up_running(Some(attempt));
         self.tell_done(reason);
-        let drop = core::mem::take(&mut self.call.drop);
-        if self.call.running() > 0 {
+        if self.call.running != Slots::NONE {
             self.call.want = Want::Held;
-            return self.goes(Step::Done { attempt, reason, held: true }, drop, self.now() + HEARTBEAT);
+            return Ruling::Goes(Step::Done { attempt, reason, held: true }, self.now() + HEARTBEAT);
         }
-        self.over(Step::Done { attempt, reason, held: false }, drop)
+        self.over(attempt, reason)
     }
 
     /// The call ends without a result.
@@ -105,16 +105,14 @@ impl Turn<'_> {
         self.count().refuse(rejection.reason);
         let (reason, now) = (rejection.reason, self.now());
         self.tell(Some(rejection.policy), || What::Rejected { reason, retry_after: retry_at.map(|at| at.since(now)) });
-        let drop = core::mem::take(&mut self.call.drop);
         self.unpin_key();
-        let at = retry_at.and_then(|at| self.on_host_clock(at));
-        Ruling::Over(Decision { call: None, step: Step::Reject(rejection), drop, at })
+        Ruling::Over(Step::Reject(rejection), retry_at.unwrap_or(Instant::NEVER))
     }
 
     /// The caller left: permits return, and nothing counts as evidence. Or the body of a held call has ended.
     pub fn caller_left(&mut self) -> Ruling {
         match self.call.want {
-            Want::Outlived => return Ruling::Over(Decision::UNGUARDED),
+            Want::Outlived => return Ruling::Over(Step::Unguarded, Instant::NEVER),
             Want::Held => self.take_back(),
             _ => {
                 self.leave_lines();
@@ -124,18 +122,17 @@ impl Turn<'_> {
                 self.tell_done(StopReason::Cancelled);
             }
         }
-        let drop = core::mem::take(&mut self.call.drop);
-        self.over(Step::Done { attempt: 0, reason: StopReason::Cancelled, held: false }, drop)
+        self.over(0, StopReason::Cancelled)
     }
 
     /// A held call is heard of; that is all there is to it.
     pub fn heartbeat(&self) -> Ruling {
-        self.goes(Step::Wait, AttemptSet::EMPTY, self.now() + HEARTBEAT)
+        Ruling::Goes(Step::Wait, self.now() + HEARTBEAT)
     }
 
-    fn over(&mut self, step: Step, drop: AttemptSet) -> Ruling {
+    fn over(&mut self, attempt: AttemptNumber, reason: StopReason) -> Ruling {
         self.unpin_key();
-        Ruling::Over(Decision { call: Some(self.call.id), step, drop, at: None })
+        Ruling::Over(Step::Done { attempt, reason, held: false }, Instant::NEVER)
     }
 
     fn tell_done(&mut self, reason: StopReason) {
@@ -144,7 +141,7 @@ impl Turn<'_> {
     }
 
     fn take_back(&mut self) {
-        for slot in self.running() {
+        for slot in self.call.running.iter() {
             self.desk.release(&self.stack.gates, self.call, slot, self.verb);
         }
     }
@@ -152,13 +149,12 @@ impl Turn<'_> {
 
 /// Leases.
 impl Turn<'_> {
-    /// The first time, a call loses what it holds but may still bring evidence; the second time it is forgotten. Says
-    /// until when it lives, if it does.
-    pub fn end_lease(&mut self) -> Option<Instant> {
+    /// The first time, a call loses what it holds but may still bring evidence; the second time it is forgotten.
+    pub fn end_lease(&mut self) -> Ruling {
         if self.call.want == Want::Outlived {
-            return None;
+            return Ruling::Over(Step::Unguarded, Instant::NEVER);
         }
-        let attempts = self.call.running();
+        let attempts = self.call.running.count();
         self.tell(None, || What::LeaseEnded { attempts });
         self.leave_lines();
         self.desk.refund(self.stack, self.call);
@@ -166,30 +162,24 @@ impl Turn<'_> {
         self.unpin_key();
         let has_evidence = attempts > 0 && self.call.want != Want::Held;
         self.call.want = Want::Outlived;
-        has_evidence.then(|| self.now() + OUTLIVED)
+        if has_evidence { Ruling::Lingers } else { Ruling::Over(Step::Unguarded, Instant::NEVER) }
     }
 
     /// An attempt of a call that outlived its lease has ended after all: its evidence counts, unless its key's number
     /// stands for another name by now.
     pub fn late_evidence(&mut self, number: AttemptNumber, outcome: &Outcome) -> Ruling {
-        let slot = self.call.attempts.iter().position(|attempt| attempt.is_running() && attempt.number == number);
-        match slot {
+        match self.call.slot_of(number) {
             Some(slot) => {
                 if self.call.tenancy == Some(self.keys.tenancy(self.call.key)) {
                     self.tell_evidence(slot, outcome);
                 }
-                self.vacate(slot);
+                self.call.running.remove(slot);
             }
-            None => self.tell(None, || What::Stale { attempt: number }),
+            None => self.tell_stale(number),
         }
-        if self.call.running() == 0 {
-            return Ruling::Over(Decision::UNGUARDED);
-        }
-        Ruling::Goes { decision: Decision::UNGUARDED, until: self.now() + OUTLIVED }
+        if self.call.running == Slots::NONE { Ruling::Over(Step::Unguarded, Instant::NEVER) } else { Ruling::Lingers }
     }
 }
 
-/// How long late evidence of a call that outlived its lease is still welcome. Ours.
-const OUTLIVED: Duration = Duration::from_secs(600);
 /// How often a held call is to be heard of. Ours: it still holds its slot when a beat or two are lost.
 const HEARTBEAT: Duration = Duration::from_secs(10);

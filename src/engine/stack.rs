@@ -31,7 +31,8 @@ pub(crate) struct GateList {
 
 impl GateList {
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.places.iter().take(usize::from(self.count)).map(|place| usize::from(*place))
+        let places = self.places.get(..usize::from(self.count)).unwrap_or_default();
+        places.iter().map(|place| usize::from(*place))
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! In this order: timeouts → winner → deadline → round over → retry → hedge → gates.
 
-use crate::call::{Attempt, Call, Waiting, Want};
+use crate::call::{Attempt, Call, Slots, Waiting, Want};
 use crate::decision::{AttemptSet, RefusalReason, Rejection, Step, StopReason};
 use crate::engine::desk::Asked;
 use crate::engine::turn::{Ruling, Turn};
@@ -18,19 +18,16 @@ impl Turn<'_> {
     pub fn step(&mut self) -> Ruling {
         self.time_out_attempts();
         if let Some(winner) = self.call.winner {
-            let reason = match self.call.ended.map(|outcome| outcome.verdict) {
-                Some(Verdict::Answered) => StopReason::NotRetryable,
-                _ => StopReason::Completed,
-            };
-            return self.done(winner, reason);
+            let answered = self.call.ended == Some(Verdict::Answered);
+            return self.done(winner, if answered { StopReason::NotRetryable } else { StopReason::Completed });
         }
         match self.call.ended {
             None if self.now() >= self.call.deadline => {
                 let rejection = Rejection { reason: RefusalReason::DeadlineExceeded, policy: Kind::Deadline };
                 return self.rejected(rejection, None);
             }
-            Some(outcome) if self.call.running() == 0 => {
-                if let Some(reason) = self.round_over(outcome) {
+            Some(verdict) if self.call.running == Slots::NONE => {
+                if let Some(reason) = self.round_over(verdict) {
                     return self.done(self.call.primary, reason);
                 }
             }
@@ -41,19 +38,20 @@ impl Turn<'_> {
 
     /// Attempts whose time is up are given up, and that is evidence. A result in hand beats the clock.
     fn time_out_attempts(&mut self) {
-        for slot in self.running() {
+        for slot in self.call.running.iter() {
             let Some(Attempt { number, abort_at, .. }) = self.call.attempts.get(slot).copied() else { continue };
             if abort_at <= self.now() && self.call.winner != Some(number) {
                 self.call.drop.insert(number);
-                self.end_attempt(slot, Outcome::new(Verdict::Timeout));
+                self.end_attempt(slot, &Outcome::new(Verdict::Timeout));
             }
         }
     }
 
     /// Nothing runs any more and nothing worked: says why to stop here, or begins another round.
-    fn round_over(&mut self, outcome: Outcome) -> Option<StopReason> {
+    fn round_over(&mut self, verdict: Verdict) -> Option<StopReason> {
         self.leave_lines();
-        let outcome = Outcome { retry_after: self.call.retry_after.or(outcome.retry_after), ..outcome };
+        let Call { never_sent, retry_after, .. } = *self.call;
+        let outcome = Outcome { never_sent, retry_after, ..Outcome::new(verdict) };
         let mut receipt = None;
         let Self { desk, call, stack, verb, .. } = self;
         let spend = || match desk.withdraw(stack, call, verb.now) {
@@ -92,14 +90,16 @@ impl Turn<'_> {
         call.in_hand = AttemptSet::EMPTY;
         call.hedge_at = Instant::NEVER;
         call.turns = 0;
-        call.waiting = Waiting { dice: self.verb.rng.word(), ..Waiting::NOWHERE };
+        call.dice = self.verb.rng.word();
+        call.waiting.since = Instant::NEVER;
     }
 
     /// Starts what is due, if the gates let it.
     pub fn go_on(&mut self) -> Ruling {
         if self.call.want == Want::Nothing && self.call.hedge_at <= self.now() {
             self.call.want = Want::Hedge;
-            self.call.waiting = Waiting { dice: self.verb.rng.word(), ..Waiting::NOWHERE };
+            self.call.dice = self.verb.rng.word();
+            self.call.waiting.since = Instant::NEVER;
         }
         match self.call.want {
             Want::Primary(due) if due <= self.now() => {}
@@ -128,9 +128,7 @@ impl Turn<'_> {
             return self.hedge_is_off();
         }
         self.settle_key();
-        let Some(slot) = self.call.attempts.iter().position(|attempt| !attempt.is_running()) else {
-            return self.wait();
-        };
+        let Some(slot) = self.call.running.vacant() else { return self.wait() };
         self.desk.take(&self.stack.gates, self.call, slot, self.verb);
         if self.call.sent == 0 {
             self.desk.deposit(self.stack, self.call.key, self.verb.now);
@@ -147,6 +145,7 @@ impl Turn<'_> {
         } else {
             call.primary = call.sent;
         }
+        call.running.insert(slot);
         if let Some(attempt) = call.attempts.get_mut(slot) {
             attempt.number = call.sent;
             attempt.sent_at = self.verb.host;
@@ -155,7 +154,7 @@ impl Turn<'_> {
         self.plan_hedge();
         let number = self.call.sent;
         self.tell(None, || What::Sent { attempt: number });
-        self.carry_on(Step::Send(number))
+        Ruling::Goes(Step::Send(number), next_instant(self.call))
     }
 
     fn plan_hedge(&mut self) {
@@ -175,7 +174,7 @@ impl Turn<'_> {
     fn stand_in_line(&mut self, until: Instant) -> Ruling {
         self.settle_key();
         if !self.call.waiting.is_on() {
-            self.call.waiting.since = self.now();
+            self.call.waiting = Waiting { since: self.now(), ..Waiting::NOWHERE };
         }
         self.call.waiting.until = until;
         self.desk.stand(&self.stack.gates, self.call, self.verb);
@@ -207,12 +206,7 @@ impl Turn<'_> {
 
     /// The host is told to do nothing until the least of the call's instants.
     fn wait(&mut self) -> Ruling {
-        self.carry_on(Step::Wait)
-    }
-
-    fn carry_on(&mut self, step: Step) -> Ruling {
-        let drop = core::mem::take(&mut self.call.drop);
-        self.goes(step, drop, next_instant(self.call))
+        Ruling::Goes(Step::Wait, next_instant(self.call))
     }
 }
 
@@ -229,6 +223,5 @@ fn next_instant(call: &Call) -> Instant {
         Want::Nothing => call.hedge_at,
         _ => Instant::NEVER,
     };
-    let running = call.attempts.iter().filter(|attempt| attempt.is_running());
-    running.map(|attempt| attempt.abort_at).fold(own.min(call.deadline), Instant::min)
+    call.running().map(|(_, attempt)| attempt.abort_at).fold(own.min(call.deadline), Instant::min)
 }

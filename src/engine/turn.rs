@@ -2,17 +2,17 @@
 //!
 //! What a turn does ends in a [`Ruling`]; the engine carries it out.
 
-use crate::call::{Attempt, Call};
-use crate::decision::{Decision, Step};
+use crate::call::{Call, Want};
+use crate::decision::{AttemptNumber, Step};
 use crate::engine::desk::{Desk, Verb};
 use crate::engine::ledger::Ledger;
 use crate::engine::stack::Stack;
 use crate::event::{Event, What};
-use crate::id::StackId;
 use crate::key::{Interned, Key, Keys};
 use crate::metrics::Metrics;
+use crate::outcome::Outcome;
 use crate::policy::Kind;
-use crate::time::{Duration, HostTime, Instant};
+use crate::time::Instant;
 
 pub(super) struct Turn<'a> {
     pub call: &'a mut Call,
@@ -25,17 +25,53 @@ pub(super) struct Turn<'a> {
     pub leases_may_have_ended: bool,
 }
 
+/// What a verb brings to a call.
+pub(super) enum Input<'a> {
+    /// It begins.
+    Begins,
+    /// An attempt has ended.
+    Ended(AttemptNumber, &'a Outcome),
+    /// Its instant has come, or a hint did.
+    Wakes,
+    /// The caller left, or the body has ended.
+    Leaves,
+}
+
 /// What a turn comes to.
 pub(super) enum Ruling {
-    /// The call lives on, leased until then.
-    Goes { decision: Decision, until: Instant },
-    /// The call is over.
-    Over(Decision),
+    /// The call lives on, and will be heard of by this instant.
+    Goes(Step, Instant),
+    /// The call is over; a refusal names the instant from which the answer would be another.
+    Over(Step, Instant),
+    /// The host need not know the call any more, but evidence is still welcome.
+    Lingers,
     /// A gate stands in the way, perhaps because of a lease that has ended.
     Blocked,
 }
 
 impl Turn<'_> {
+    pub fn take(&mut self, input: Input<'_>) -> Ruling {
+        match (self.call.want, input) {
+            (_, Input::Leaves) => self.caller_left(),
+            (Want::Outlived, Input::Ended(attempt, outcome)) => self.late_evidence(attempt, outcome),
+            (Want::Outlived, _) => Ruling::Lingers,
+            (Want::Held, Input::Ended(attempt, _)) => {
+                self.tell_stale(attempt);
+                self.heartbeat()
+            }
+            (Want::Held, _) => self.heartbeat(),
+            (_, Input::Begins) => {
+                self.start_round(self.now());
+                self.step()
+            }
+            (_, Input::Ended(attempt, outcome)) => {
+                self.attempt_ended(attempt, outcome);
+                self.step()
+            }
+            (_, Input::Wakes) => self.step(),
+        }
+    }
+
     pub fn now(&self) -> Instant {
         self.verb.now
     }
@@ -52,22 +88,6 @@ impl Turn<'_> {
         self.ledger.count(self.call.stack, self.call.key)
     }
 
-    /// The slots of the attempts in flight.
-    pub fn running(&self) -> impl Iterator<Item = usize> + use<> {
-        let mut slots = [false; crate::call::MAX_PARALLEL];
-        for (slot, attempt) in slots.iter_mut().zip(&self.call.attempts) {
-            *slot = attempt.is_running();
-        }
-        slots.into_iter().enumerate().filter_map(|(slot, runs)| runs.then_some(slot))
-    }
-
-    /// Nothing is left of the attempt in this slot.
-    pub fn vacate(&mut self, slot: usize) {
-        if let Some(attempt) = self.call.attempts.get_mut(slot) {
-            attempt.number = Attempt::VACANT.number;
-        }
-    }
-
     /// The first Send or Wait gives a new key its number, and pins it for as long as the call lasts.
     pub fn settle_key(&mut self) {
         if self.call.tenancy.is_some() {
@@ -76,8 +96,7 @@ impl Turn<'_> {
         if self.call.key == Key::NEW {
             self.call.key = give_number(self.keys, self.desk, self.ledger, self.verb.now);
         }
-        self.keys.begin(self.call.key);
-        self.call.tenancy = Some(self.keys.tenancy(self.call.key));
+        self.call.tenancy = Some(self.keys.begin(self.call.key));
     }
 
     /// Whether the call's new key would get a number of its own.
@@ -98,20 +117,10 @@ impl Turn<'_> {
             self.keys.end(self.call.key);
         }
     }
-
-    /// The call lives on, and will be heard of by `at`.
-    pub fn goes(&self, step: Step, drop: crate::decision::AttemptSet, at: Instant) -> Ruling {
-        let decision = Decision { call: Some(self.call.id), step, drop, at: self.on_host_clock(at) };
-        Ruling::Goes { decision, until: lease_end(at, self.verb.now) }
-    }
-
-    /// An instant as the host will read it: as far from this verb's own reading as it is from the engine's now.
-    pub fn on_host_clock(&self, at: Instant) -> Option<HostTime> {
-        at.or_none().map(|at| self.verb.host + at.since(self.verb.now))
-    }
 }
 
 /// A number for a name never seen: everybody forgets the name that had it before.
+#[cold]
 pub(super) fn give_number(keys: &mut Keys, desk: &mut Desk, ledger: &mut Ledger, now: Instant) -> Key {
     match keys.intern(|key| desk.is_busy(key, now)) {
         Interned::Fresh(key) => key,
@@ -129,21 +138,5 @@ pub(super) fn give_number(keys: &mut Keys, desk: &mut Desk, ledger: &mut Ledger,
 
 fn tell_keys_full(keys: &Keys, desk: &mut Desk, now: Instant) {
     let what = What::KeysFull { keys: keys.count() as u32 };
-    let (stack, key): (Option<StackId>, _) = (None, Key::OVERFLOW);
-    desk.log.push(|| Event { at: now, stack, key, policy: None, what });
+    desk.log.push(|| Event { at: now, stack: None, key: Key::OVERFLOW, policy: None, what });
 }
-
-/// When the lease of a call ends that promised to be heard of at `at`.
-pub(super) fn lease_end(at: Instant, now: Instant) -> Instant {
-    match at.or_none() {
-        Some(at) => (at + GRACE).round_up(STEP),
-        None => now + MAX_LEASE,
-    }
-}
-
-/// How late a host's timer may be. Ours.
-const GRACE: Duration = Duration::from_secs(5);
-/// Leases end on multiples of this, so that many end at once and are looked for seldom. Ours.
-const STEP: Duration = Duration::from_millis(250);
-/// The lease of a call that nothing limits. Ours.
-const MAX_LEASE: Duration = Duration::from_secs(60);

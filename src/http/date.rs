@@ -5,60 +5,34 @@
 /// Seconds since 1970 for an HTTP-date; earlier dates are zero. `wall_now` (in the same unit) tells what century a year
 /// of two digits belongs to.
 pub(super) fn parse(text: &[u8], wall_now: u64) -> Option<u64> {
-    let moment = imf_fixdate(text)
-        .or_else(|| rfc850_date(text, i64::try_from(wall_now).ok()?))
-        .or_else(|| asctime_date(text))?;
-    Some(u64::try_from(moment.seconds()).unwrap_or(0))
+    FORMS.iter().find_map(|form| read(Text(text), form, wall_now))
 }
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT`
-fn imf_fixdate(text: &[u8]) -> Option<Moment> {
-    let mut text = Text(text);
-    let weekday = text.word(&SHORT_DAYS)?;
-    text.literal(b", ")?;
-    let day = text.number(2)?;
-    text.literal(b" ")?;
-    let month = text.word(&MONTHS)? + 1;
-    text.literal(b" ")?;
-    let year = text.number(4)?;
-    text.literal(b" ")?;
-    let time = text.time()?;
-    text.literal(b" GMT")?;
-    text.end(Moment { year, month, day, time }, weekday)
-}
-
-/// `Sunday, 06-Nov-94 08:49:37 GMT`
-fn rfc850_date(text: &[u8], wall_now: i64) -> Option<Moment> {
-    let mut text = Text(text);
-    let weekday = text.word(&LONG_DAYS)?;
-    text.literal(b", ")?;
-    let day = text.number(2)?;
-    text.literal(b"-")?;
-    let month = text.word(&MONTHS)? + 1;
-    text.literal(b"-")?;
-    let year = text.number(2)?;
-    text.literal(b" ")?;
-    let time = text.time()?;
-    text.literal(b" GMT")?;
-    // What seems more than 50 years ahead is meant to be past: the latest century that does not seem so.
-    let latest = wall_now.saturating_add(FIFTY_YEARS);
-    let mut readings = (0..100).rev().map(|century| Moment { year: century * 100 + year, month, day, time });
-    text.end(readings.find(|moment| moment.seconds() <= latest)?, weekday)
-}
-
-/// `Sun Nov  6 08:49:37 1994`
-fn asctime_date(text: &[u8]) -> Option<Moment> {
-    let mut text = Text(text);
-    let weekday = text.word(&SHORT_DAYS)?;
-    text.literal(b" ")?;
-    let month = text.word(&MONTHS)? + 1;
-    text.literal(b" ")?;
-    let day = if text.literal(b" ").is_some() { text.number(1)? } else { text.number(2)? };
-    text.literal(b" ")?;
-    let time = text.time()?;
-    text.literal(b" ")?;
-    let year = text.number(4)?;
-    text.end(Moment { year, month, day, time }, weekday)
+/// Each letter of the form reads a part of the date, as [`FORMS`] says; anything else stands for itself.
+fn read(mut text: Text<'_>, form: &[u8], wall_now: u64) -> Option<u64> {
+    let (mut moment, mut weekday) = (Moment::default(), 0);
+    for part in form {
+        match part {
+            b'w' => weekday = text.word(DAYS.iter().filter_map(|day| day.get(..3)))?,
+            b'W' => weekday = text.word(DAYS.iter().copied())?,
+            b'm' => moment.month = text.word(MONTHS.chunks(3))? + 1,
+            b'd' => moment.day = text.number(2)?,
+            b'e' => moment.day = if text.literal(b" ").is_some() { text.number(1)? } else { text.number(2)? },
+            b'y' => moment.year = text.number(2)?,
+            b'Y' => moment.year = text.number(4)?,
+            b't' => moment.time = text.time()?,
+            literal => text.literal(&[*literal])?,
+        }
+    }
+    if form.contains(&b'y') {
+        // What seems more than 50 years ahead is meant to be past: the latest century that does not seem so.
+        let latest = i64::try_from(wall_now).ok()?.saturating_add(FIFTY_YEARS);
+        let mut readings = (0..100).rev().map(|century| Moment { year: century * 100 + moment.year, ..moment });
+        moment = readings.find(|moment| moment.seconds() <= latest)?;
+    }
+    // RFC 5322, section 3.3: the day must exist and be that day of the week.
+    let is_right = text.0.is_empty() && moment.exists() && moment.weekday() == weekday;
+    is_right.then(|| u64::try_from(moment.seconds()).unwrap_or(0))
 }
 
 /// What is still to be read. After a failure it is thrown away, so a failed reading may have taken a part.
@@ -71,8 +45,8 @@ impl Text<'_> {
     }
 
     /// One of these words, by position.
-    fn word(&mut self, words: &[&str]) -> Option<i64> {
-        let position = words.iter().position(|word| self.literal(word.as_bytes()).is_some())?;
+    fn word<'w>(&mut self, mut words: impl Iterator<Item = &'w [u8]>) -> Option<i64> {
+        let position = words.position(|word| self.literal(word).is_some())?;
         i64::try_from(position).ok()
     }
 
@@ -92,14 +66,9 @@ impl Text<'_> {
         let exists = hour < 24 && minute < 60 && second < 60 || (hour, minute, second) == (23, 59, 60);
         exists.then_some((hour * 60 + minute) * 60 + second)
     }
-
-    /// The moment, if nothing is left and the day exists and is that day of the week (RFC 5322, section 3.3).
-    fn end(self, moment: Moment, weekday: i64) -> Option<Moment> {
-        (self.0.is_empty() && moment.exists() && moment.weekday() == weekday).then_some(moment)
-    }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Moment {
     year: i64,
     /// 1 to 12.
@@ -145,9 +114,15 @@ impl Moment {
     }
 }
 
-const SHORT_DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-const LONG_DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+/// `w` and `W` are days of the week, short and long; `m` is a month; `d` and `e` are days of the month, with a zero or a
+/// space in front; `y` and `Y` are years of two and four digits; `t` is the time of day.
+const FORMS: [&[u8]; 3] = [
+    b"w, d m Y t GMT", // Sun, 06 Nov 1994 08:49:37 GMT
+    b"W, d-m-y t GMT", // Sunday, 06-Nov-94 08:49:37 GMT
+    b"w m e t Y",      // Sun Nov  6 08:49:37 1994
+];
+const DAYS: [&[u8]; 7] = [b"Sunday", b"Monday", b"Tuesday", b"Wednesday", b"Thursday", b"Friday", b"Saturday"];
+const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
 const SECS_PER_DAY: i64 = 86_400;
 /// Of 365.2425 days each.
 const FIFTY_YEARS: i64 = 50 * 31_556_952;

@@ -1,4 +1,4 @@
-//! Counts by age: a ring of buckets of equal width, each with the same few lanes.
+//! Counts by age: a row of buckets of equal width, each with the same few lanes.
 //!
 //! The window is `N` widths long and moves in steps of one: a count is seen for more than `N − 1` widths and at most `N`.
 //! The width is lent on every call, so that state of a thousand keys does not hold a thousand copies; it must be the
@@ -13,7 +13,7 @@ use crate::time::{Duration, Instant};
 pub struct Buckets<const LANES: usize, const N: usize> {
     /// When the newest bucket began.
     begun: Instant,
-    newest: usize,
+    /// Oldest first.
     counts: [[u32; LANES]; N],
     /// Over all buckets, whether or not they are due to go.
     sums: [u32; LANES],
@@ -21,27 +21,28 @@ pub struct Buckets<const LANES: usize, const N: usize> {
 
 impl<const LANES: usize, const N: usize> Default for Buckets<LANES, N> {
     fn default() -> Self {
-        Self::begun_at(Instant::PAST)
+        Self { begun: Instant::PAST, counts: [[0; LANES]; N], sums: [0; LANES] }
     }
 }
 
 impl<const LANES: usize, const N: usize> Buckets<LANES, N> {
-    const fn begun_at(begun: Instant) -> Self {
-        const { assert!(N > 0, "a window has buckets") };
-        Self { begun, newest: 0, counts: [[0; LANES]; N], sums: [0; LANES] }
-    }
-
     /// Adds to a lane, now. A lane holds at most `u32::MAX`; what is above is not counted.
     pub fn add(&mut self, now: Instant, width: Duration, lane: usize, n: u32) {
-        let mut counts = [0; LANES];
-        counts.iter_mut().skip(lane).take(1).for_each(|count| *count = n);
-        self.add_each(now, width, counts);
+        let mut added = [0; LANES];
+        if let Some(count) = added.get_mut(lane) {
+            *count = n;
+        }
+        self.roll(now, width);
+        self.add_each(now, added);
     }
 
-    /// Adds to every lane, now.
-    pub fn add_each(&mut self, now: Instant, width: Duration, added: [u32; LANES]) {
-        self.roll(now, width);
-        for ((sum, count), n) in self.sums.iter_mut().zip(&mut self.counts[self.newest]).zip(added) {
+    /// Adds to every lane, now, after a [`roll`](Self::roll).
+    pub(crate) fn add_each(&mut self, now: Instant, added: [u32; LANES]) {
+        if self.sums == [0; LANES] {
+            self.begun = now;
+        }
+        let Some(newest) = self.counts.last_mut() else { return };
+        for ((sum, count), n) in self.sums.iter_mut().zip(newest).zip(added) {
             let n = n.min(u32::MAX - *sum);
             *sum += n;
             *count += n;
@@ -52,8 +53,8 @@ impl<const LANES: usize, const N: usize> Buckets<LANES, N> {
     #[must_use]
     pub fn sums(&self, now: Instant, width: Duration) -> [u32; LANES] {
         let mut sums = self.sums;
-        for back in 0..self.passed(now, width) {
-            subtract(&mut sums, &self.counts[self.place(N - 1 - back)]);
+        for gone in self.counts.iter().take(self.passed(now, width)) {
+            subtract(&mut sums, gone);
         }
         sums
     }
@@ -67,46 +68,37 @@ impl<const LANES: usize, const N: usize> Buckets<LANES, N> {
     /// Takes back up to `n` of what was added at the instant `at`, if it is still there; answers how many that were.
     pub fn remove(&mut self, at: Instant, width: Duration, lane: usize, n: u32) -> u32 {
         let back = self.begun.since(at).as_nanos().div_ceil(width.as_nanos().max(1));
-        if back >= N as u64 {
+        let bucket = usize::try_from(back).ok().and_then(|back| self.counts.iter_mut().nth_back(back));
+        let (Some(sum), Some(count)) = (self.sums.get_mut(lane), bucket.and_then(|bucket| bucket.get_mut(lane))) else {
             return 0;
-        }
-        let place = self.place(back as usize);
-        let (Some(sum), Some(count)) = (self.sums.get_mut(lane), self.counts[place].get_mut(lane)) else { return 0 };
+        };
         let n = n.min(*count);
-        *sum -= n;
+        *sum = sum.saturating_sub(n);
         *count -= n;
         n
     }
 
-    /// Takes these counts out of the oldest bucket that has any in this lane.
-    pub(crate) fn remove_oldest(&mut self, lane: usize, mut counts: [u32; LANES]) {
-        let oldest = (0..N).rev().map(|back| self.place(back)).find(|&place| self.counts[place][lane] > 0);
-        if let Some(place) = oldest {
-            for (count, held) in counts.iter_mut().zip(&self.counts[place]) {
-                *count = (*count).min(*held);
-            }
-            subtract(&mut self.counts[place], &counts);
+    /// Takes these counts out of the oldest bucket that has any in the first lane.
+    pub(crate) fn remove_oldest(&mut self, counts: [u32; LANES]) {
+        if let Some(oldest) = self.counts.iter_mut().find(|bucket| bucket.first() > Some(&0)) {
+            subtract(oldest, &counts);
             subtract(&mut self.sums, &counts);
         }
     }
 
     /// Every bucket, oldest first, as they were after the last change.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u32; LANES]> {
-        (0..N).rev().map(|back| &self.counts[self.place(back)])
+        self.counts.iter()
     }
 
     /// Drops what has become too old.
     pub(crate) fn roll(&mut self, now: Instant, width: Duration) {
         let passed = self.passed(now, width);
-        for _ in 0..passed {
-            self.newest = (self.newest + 1) % N;
-            subtract(&mut self.sums, &self.counts[self.newest]);
-            self.counts[self.newest] = [0; LANES];
-        }
-        if self.sums == [0; LANES] {
-            // Nothing is left, but for zeros: start over, as a window that was never used would.
-            (self.begun, self.newest) = (now, 0);
-        } else {
+        if passed > 0 {
+            self.sums = self.sums(now, width);
+            for place in 0..N {
+                self.counts[place] = self.counts.get(place + passed).copied().unwrap_or([0; LANES]);
+            }
             self.begun = self.begun + width.saturating_mul(passed as u64);
         }
     }
@@ -120,16 +112,11 @@ impl<const LANES: usize, const N: usize> Buckets<LANES, N> {
         (age.as_nanos() / width.as_nanos().max(1)).min(N as u64) as usize
     }
 
-    /// Where the bucket is that began so many widths before the newest.
-    const fn place(&self, back: usize) -> usize {
-        (self.newest + N - back) % N
-    }
-
     /// Writes what the window holds at `now`.
     pub fn save(&self, now: Instant, width: Duration, out: &mut Writer) {
         let mut rolled = self.clone();
         rolled.roll(now, width);
-        out.age(rolled.begun, now);
+        out.age(if rolled.sums == [0; LANES] { now } else { rolled.begun }, now);
         rolled.iter().flatten().for_each(|count| out.u32(*count));
     }
 
@@ -138,15 +125,14 @@ impl<const LANES: usize, const N: usize> Buckets<LANES, N> {
     /// # Errors
     /// The bytes are too few, or say what cannot be.
     pub fn restore(now: Instant, width: Duration, input: &mut Reader<'_>) -> Read<Self> {
-        let mut restored = Self::begun_at(input.age(now)?);
+        let mut restored = Self { begun: input.age(now)?, ..Self::default() };
         if now.since(restored.begun) >= width {
             return Err(Damaged);
         }
-        for place in 1..=N {
-            for lane in 0..LANES {
-                let count = input.u32()?;
-                restored.counts[place % N][lane] = count;
-                restored.sums[lane] = restored.sums[lane].checked_add(count).ok_or(Damaged)?;
+        for bucket in &mut restored.counts {
+            for (count, sum) in bucket.iter_mut().zip(&mut restored.sums) {
+                *count = input.u32()?;
+                *sum = sum.checked_add(*count).ok_or(Damaged)?;
             }
         }
         Ok(restored)

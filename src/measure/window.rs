@@ -51,13 +51,13 @@ impl Window {
     pub fn add(&mut self, now: Instant, bounds: Bounds, entry: Entry) {
         self.buckets.roll(now, bounds.width);
         if bounds.calls > 0 {
-            let [held, ..] = self.buckets.sums(now, bounds.width);
+            let held = self.counts(now, bounds).calls;
             let replaced = self.entries.push(bounds.calls, entry);
             if held >= bounds.calls {
-                self.buckets.remove_oldest(CALLS, replaced.lanes());
+                self.buckets.remove_oldest(replaced.lanes());
             }
         }
-        self.buckets.add_each(now, bounds.width, entry.lanes());
+        self.buckets.add_each(now, entry.lanes());
     }
 
     /// What the window holds, as if it had been rolled to `now`.
@@ -176,7 +176,6 @@ impl Ring {
 /// Source: Hystrix Wiki, "Configuration", metrics.rollingStats.numBuckets, <https://github.com/Netflix/Hystrix/wiki/Configuration>.
 const BUCKETS: usize = 10;
 const LANES: usize = 3;
-const CALLS: usize = 0;
 const PER_BYTE: u32 = 4;
 
 #[cfg(test)]

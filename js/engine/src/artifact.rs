@@ -3,7 +3,7 @@
 use core::panic::PanicInfo;
 
 #[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();
 
 /// No panic is reachable; should one be, the instance traps and the host makes a fresh one.
 #[panic_handler]

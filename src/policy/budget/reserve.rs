@@ -1,6 +1,6 @@
 //! The reserve: a few repeats a window for keys whose traffic is too thin to earn one.
 
-use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use crate::key::Key;
 use crate::snapshot::{Damaged, Reader, Writer};
@@ -12,7 +12,7 @@ pub(super) struct Reserve {
     size: u32,
     window: Duration,
     /// Oldest first.
-    draws: VecDeque<Draw>,
+    draws: Vec<Draw>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -24,28 +24,32 @@ struct Draw {
 
 impl Reserve {
     pub fn new(size: u32, window: Duration) -> Self {
-        Self { size, window, draws: VecDeque::new() }
+        Self { size, window, draws: Vec::new() }
     }
 
     /// Takes one, unless all are out, or the key would have more than half of them while another has some.
     pub fn draw(&mut self, key: Key, now: Instant) -> bool {
-        while self.draws.front().is_some_and(|draw| !self.counts(draw, now)) {
-            self.draws.pop_front();
-        }
+        let window = self.window;
+        self.draws.retain(|draw| now.since(draw.at) < window);
         let drawn = self.draws.len() as u64;
         let own = u64::from(self.drawn_by(key, now));
         let size = u64::from(self.size);
         if drawn >= size || own < drawn && 2 * (own + 1) > size {
             return false;
         }
-        self.draws.push_back(Draw { at: now, key });
+        self.draws.push(Draw { at: now, key });
         true
     }
 
     pub fn put_back(&mut self, key: Key, at: Instant) {
-        if let Some(position) = self.draws.iter().rposition(|draw| draw.at == at && draw.key == key) {
-            self.draws.remove(position);
-        }
+        // One of them: those of one key and instant are alike.
+        let mut found = false;
+        self.draws.retain(|draw| {
+            found || {
+                found = draw.at == at && draw.key == key;
+                !found
+            }
+        });
     }
 
     pub fn drawn_by(&self, key: Key, now: Instant) -> u32 {
@@ -73,13 +77,13 @@ impl Reserve {
         if u32::from(count) > self.size {
             return Err(Damaged);
         }
-        let mut draws = VecDeque::new();
+        let mut draws = Vec::new();
         for _ in 0..count {
             let draw = Draw { at: input.age(now)?, key: input.key()? };
-            if !self.counts(&draw, now) || draws.back().is_some_and(|last: &Draw| last.at > draw.at) {
+            if !self.counts(&draw, now) || draws.last().is_some_and(|last: &Draw| last.at > draw.at) {
                 return Err(Damaged);
             }
-            draws.push_back(draw);
+            draws.push(draw);
         }
         self.draws = draws;
         Ok(())
