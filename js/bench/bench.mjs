@@ -7,24 +7,39 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { GROUPS } from "./node-groups.mjs";
 import { missed, printFigure, printHead } from "./report.mjs";
+import { withWorkerd } from "./workerd/serve.mjs";
 
 const { values } = parseArgs({ options: { json: { type: "string" } } });
 
 /** Each group runs in so many processes: what V8 makes of the same code differs from one to the next. */
-const PROCESSES = 5;
+const PROCESSES = 3;
 const PROGRAM = fileURLToPath(new URL("run-group.mjs", import.meta.url));
+/** For information: the limits are those of Node. */
+const WORKERD_GROUPS = ["plain", "everything"];
 
-console.log(`\nNode ${process.versions.node}; medians of ${PROCESSES} processes\n${cpus()[0]?.model.trim()}, ${cpus().length} cores\nnode js/bench/bench.mjs\n`);
+console.log(`\nNode ${process.versions.node} and workerd; on Node medians of ${PROCESSES} processes`);
+console.log(`${cpus()[0]?.model.trim()}, ${cpus().length} cores\nnode js/bench/bench.mjs\n`);
 printHead();
-const figures = Object.keys(GROUPS).flatMap(measureGroup);
+const figures = Object.keys(GROUPS).flatMap(measureOnNode);
+for (const group of WORKERD_GROUPS) figures.push(...(await measureOnWorkerd(group)));
 
 if (values.json) writeFileSync(values.json, JSON.stringify(figures, null, 2) + "\n");
 for (const line of missed(figures)) console.error(`✗ ${line}`);
 process.exitCode = missed(figures).length > 0 ? 1 : 0;
 
-function measureGroup(group) {
-  const runs = Array.from({ length: PROCESSES }, () => JSON.parse(execFileSync(process.execPath, [PROGRAM, group], { encoding: "utf8" })));
-  const figures = runs[0].map((_, index) => middle(runs.map((run) => run[index])));
+function measureOnNode(group) {
+  const run = () => JSON.parse(execFileSync(process.execPath, [PROGRAM, group], { encoding: "utf8" }));
+  const runs = Array.from({ length: PROCESSES }, run);
+  return printed(runs[0].map((_, index) => middle(runs.map((run) => run[index]))));
+}
+
+async function measureOnWorkerd(group) {
+  const figures = await withWorkerd(async (url) => (await fetch(`${url}/?group=${group}`)).json());
+  const there = (name) => (name === null ? null : `workerd: ${name}`);
+  return printed(figures.map((figure) => ({ ...figure, case: there(figure.case), peer: there(figure.peer), limit: null })));
+}
+
+function printed(figures) {
   figures.forEach(printFigure);
   return figures;
 }

@@ -1,12 +1,12 @@
 // The table, and which limits are missed.
 
 export function printHead() {
-  console.log(`${"ns a call, medians".padEnd(64)} ${"ns".padStart(8)} ${"over direct".padStart(12)}   ratio beside`);
+  console.log(`${"ns a call, medians".padEnd(72)} ${"ns".padStart(8)} ${"over direct".padStart(12)}   ratio beside`);
 }
 
 export function printFigure(figure) {
   const { case: name, ns, overDirectNs } = figure;
-  console.log(`${name.padEnd(64)} ${number(ns).padStart(8)} ${number(overDirectNs).padStart(12)}   ${beside(figure)}`.trimEnd());
+  console.log(`${name.padEnd(72)} ${number(ns).padStart(8)} ${number(overDirectNs).padStart(12)}   ${beside(figure)}`.trimEnd());
 }
 
 /** A line for each limit that is missed. */
