@@ -68,6 +68,17 @@ fn the_worlds_see_every_answer_and_every_event() {
 }
 
 #[test]
+fn what_a_world_prints_is_a_golden_vector() {
+    let (world, _) = live(3, Plan::registered(&mut Rng::new(3)), &|engine| Box::new(engine));
+    let told = world.told(3, &Violation { law: 1, text: "\"nothing\"".to_owned() });
+    let vector: serde_json::Value = serde_json::from_str(&told[told.find("\n{\n").unwrap()..]).unwrap();
+    assert_eq!(vector["format"], 1);
+    assert_eq!(vector["about"], "law 1: 'nothing'");
+    assert!(vector["stacks"]["s0"].is_object());
+    assert!(vector["verbs"].as_array().is_some_and(|verbs| verbs.iter().all(|verb| verb["now"].is_u64())));
+}
+
+#[test]
 fn law_1_is_broken_by_an_engine_that_forgets_to_drop() {
     assert_caught(1, defective(Defect::ForgetsToDrop));
 }

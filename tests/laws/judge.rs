@@ -136,6 +136,23 @@ pub struct Around {
 }
 
 impl Caller {
+    pub fn new(id: CallId, stack: usize, name: Option<u16>, facts: Facts, started: HostTime) -> Self {
+        Self {
+            id,
+            stack,
+            name,
+            facts,
+            lag: 0,
+            stuck: None,
+            started,
+            state: State::Live,
+            attempts: Vec::new(),
+            promise: Promise::NONE,
+            backoff: None,
+            timer: None,
+        }
+    }
+
     pub fn running(&self) -> usize {
         self.attempts.iter().filter(|attempt| attempt.state == Fate::InFlight).count()
     }

@@ -9,16 +9,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use forbear::event::{Event, What};
-use forbear::policy::circuit_breaker::StateWord;
 use forbear::{
     CallId, Decision, Duration, Facts, HostTime, Instant, Key, Outcome, Overload, RefusalReason, Repeat, Rng, Step,
     Verdict,
 };
 
 use crate::gates::Journal;
-use crate::judge::{Answered, Around, Caller, Fate, Promise, State, Verb, Violation, broken, judge_events};
-use crate::plan::{Built, GatePlan, Object, Plan, below, chance, pick};
+use crate::judge::{Answered, Around, Caller, Fate, State, Verb, Violation, broken, judge_events};
+use crate::plan::{Built, Plan, below, chance, pick};
 use crate::verbs::{Action, Handle, Op, Player, Said, Verbs, json};
+
+mod endings;
+mod nothing;
 
 pub struct World {
     pub plan: Plan,
@@ -236,20 +238,8 @@ impl World {
         if key_is_new && decision.call.is_some() && self.player.key(name) == Key::NEW {
             broken!(1, "{:?} and the new key has no number", decision.step);
         }
-        self.callers.push(Caller {
-            id,
-            stack,
-            name,
-            facts,
-            lag,
-            stuck: stuck.then_some(host),
-            started: host,
-            state: State::Live,
-            attempts: Vec::new(),
-            promise: Promise::NONE,
-            backoff: None,
-            timer: None,
-        });
+        let stuck = stuck.then_some(host);
+        self.callers.push(Caller { lag, stuck, ..Caller::new(id, stack, name, facts, host) });
         self.obey(call, Verb::Admit, &answered)?;
         self.ask_again(call, &answered)
     }
@@ -318,271 +308,6 @@ impl World {
             self.say(Op::Operate { stack, name, action }, host, false)?;
         }
         Ok(())
-    }
-}
-
-/// What should change nothing.
-impl World {
-    /// Law 3: nothing has happened and the time has not come.
-    fn wake_for_nothing(&mut self, call: usize) -> Result<(), Violation> {
-        let host = self.reading_of(call);
-        let now = self.player.engine.instant(host);
-        let (id, promise) = (self.callers[call].id, self.callers[call].promise);
-        if promise.at.is_some_and(|at| at <= now) || now >= promise.leased {
-            return self.wake(call);
-        }
-        let in_line = self.journal.borrow().stands_in_line(id);
-        let answered = self.say(Op::Wake { call: Handle::Call(call) }, host, true)?;
-        self.obey(call, Verb::Wake, &answered)?;
-        let again = match (in_line, answered.decision.step) {
-            // The line may have moved: then it is the second wake that is for nothing.
-            (true, Step::Wait) => {
-                let promise = self.callers[call].promise;
-                let again = self.say(Op::Wake { call: Handle::Call(call) }, host, true)?;
-                self.obey(call, Verb::Wake, &again)?;
-                (promise.at, again)
-            }
-            (true, _) => return Ok(()),
-            (false, _) => {
-                self.seen.insert("woken for nothing");
-                (promise.at, answered)
-            }
-        };
-        let (at, answered) = again;
-        let Decision { step, drop, .. } = answered.decision;
-        if step != Step::Wait || drop.bits() != 0 || self.callers[call].promise.at != at {
-            broken!(3, "a wake for nothing was answered with {:?} instead of Wait until {at:?}", answered.decision);
-        }
-        if answered.left_a_trace() {
-            broken!(3, "a wake for nothing left a trace");
-        }
-        Ok(())
-    }
-
-    /// Law 4: a call that is over, or never was; an attempt that is not in flight.
-    fn settle_nothing(&mut self) -> Result<(), Violation> {
-        let over = self.anybody(|caller| caller.state == State::Over && caller.id != CallId::from_u64(u64::MAX));
-        let handle = match over {
-            Some(call) if chance(&mut self.rng, 70) => Handle::Call(call),
-            _ => Handle::Foreign(pick(&mut self.rng, &[0, 1 << 20, 7 << 20 | 3, u64::MAX])),
-        };
-        let id = self.player.handle(handle);
-        if self.callers.iter().any(|caller| caller.id == id && caller.state != State::Over) {
-            return Ok(());
-        }
-        let (attempt, host) = (pick(&mut self.rng, &[0, 1, 2, 15, 255]), self.reading(0));
-        self.settle_stale(handle, attempt, host)
-    }
-
-    /// Law 4: the attempt is not in flight, and the call has just been answered at this very instant.
-    fn settle_stale(&mut self, handle: Handle, attempt: u8, host: HostTime) -> Result<(), Violation> {
-        let outcome = self.outcome();
-        let answered = self.say(Op::Settle { call: handle, attempt, outcome }, host, true)?;
-        let Decision { step, drop, at, .. } = answered.decision;
-        let caller = match handle {
-            Handle::Call(call) => Some(&self.callers[call]),
-            Handle::Foreign(_) => None,
-        };
-        match caller.filter(|caller| matches!(caller.state, State::Live | State::Held)) {
-            Some(caller) => {
-                let at = at.map(|at| answered.now + at.since(host));
-                if step != Step::Wait || at != caller.promise.at {
-                    broken!(4, "a late settle was answered with {step:?}, {at:?}, and not {:?}", caller.promise.at);
-                }
-            }
-            None if step != Step::Unguarded => broken!(4, "a settle of nothing was answered with {step:?}"),
-            None => {}
-        }
-        if drop.bits() != 0 || answered.left_a_trace() {
-            broken!(4, "a settle of nothing left a trace");
-        }
-        if !answered.tells(|what| matches!(what, What::Stale { attempt: its } if *its == attempt)) {
-            broken!(4, "a settle of nothing was passed over in silence");
-        }
-        Ok(())
-    }
-
-    /// Law 8: a refusal keeps its word, if nobody stands in line meanwhile.
-    fn ask_again(&mut self, call: usize, answered: &Answered) -> Result<(), Violation> {
-        let (Step::Reject(rejection), Some(at)) = (answered.decision.step, answered.decision.at) else {
-            return Ok(());
-        };
-        let quiet = self.journal.borrow().in_line.is_empty() && answered.host >= self.latest;
-        if !quiet || chance(&mut self.rng, 60) {
-            return Ok(());
-        }
-        self.seen.insert("asked again");
-        self.clock += at.since(answered.host).as_millis_ceil();
-        let Caller { stack, name, facts, .. } = self.callers[call];
-        let host = self.reading(0);
-        let again = self.callers.len();
-        let answered = self.say(Op::Admit { stack, name, facts }, host, false)?;
-        if answered.decision.step == Step::Reject(rejection) {
-            broken!(8, "{rejection:?} was to end at {at:?}, and did not");
-        }
-        let id = answered.decision.call.unwrap_or(CallId::from_u64(u64::MAX));
-        let promise = Promise::NONE;
-        let (started, attempts) = (host, Vec::new());
-        self.callers.push(Caller {
-            id,
-            stack,
-            name,
-            facts,
-            lag: 0,
-            stuck: None,
-            started,
-            state: State::Live,
-            attempts,
-            promise,
-            backoff: None,
-            timer: None,
-        });
-        self.obey(again, Verb::Admit, &answered)
-    }
-}
-
-/// Endings.
-impl World {
-    /// Law 5: all hosts die. Once the leases have ended, it is as if nobody had ever held anything.
-    fn everybody_dies(&mut self) -> Result<(), Violation> {
-        self.callers.iter_mut().for_each(|caller| caller.state = State::Dead);
-        // Long enough for circuits too; twice, lest clocks that were set back are still being watched.
-        for _ in 0..3 {
-            self.clock += 7_200_000;
-            let host = self.reading(0);
-            self.say(Op::Wake { call: NOBODY }, host, false)?;
-        }
-        for stack in 0..self.plan.stacks.len() {
-            for name in (0..self.habits.names as u16).map(Some).chain([None]) {
-                let from = self.callers.len();
-                // Permits that were spent come back with time only.
-                self.clock += 10_000;
-                for _ in 0..5 {
-                    self.admit(stack, name, Facts::default(), 0)?;
-                }
-                let first = &self.callers[from];
-                if first.attempts.is_empty() && !self.may_refuse(stack, name) {
-                    broken!(5, "everybody is gone, and {name:?} of stack {stack} is still {:?}", first.state);
-                }
-                for call in from..self.callers.len() {
-                    if self.callers[call].state == State::Live {
-                        self.cancel(call)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a refusal needs nobody who holds something.
-    fn may_refuse(&self, stack: usize, name: Option<u16>) -> bool {
-        let now = self.player.engine.instant(self.reading(0));
-        let circuit = self.player.engine.circuit(self.player.stacks[stack], self.player.key(name), now);
-        let throttles = |gate: &usize| matches!(self.plan.objects[*gate], Object::Gate(_, GatePlan::Throttle));
-        circuit == Some(StateWord::ForcedOpen) || self.plan.stacks[stack].gates.iter().any(throttles)
-    }
-
-    fn everybody_leaves(&mut self) -> Result<(), Violation> {
-        for call in 0..self.callers.len() {
-            if matches!(self.callers[call].state, State::Live | State::Held) {
-                self.cancel(call)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Law 7: what was learned here is known there, and decides there as it does here.
-    fn restore_elsewhere(&mut self, wrap: &dyn Fn(forbear::Engine) -> Box<dyn Verbs>) -> Result<(), Violation> {
-        let host = self.reading(0);
-        if !self.exact || host < self.latest || self.player.engine.in_flight() > 0 || self.has_half_open(host) {
-            return Ok(());
-        }
-        let Built { engine, stacks, .. } = self.plan.build().expect("a plan that was built before");
-        let mut there = Player::new(wrap(engine), stacks);
-        there.calls = self.player.calls.clone();
-        there.names = self.player.names.clone();
-        let mut names = vec![Key::WHOLE, Key::OVERFLOW];
-        names.extend((2..self.player.engine.keys()).filter_map(|_| there.engine.intern()));
-        // Both begin at this instant.
-        self.say(Op::Wake { call: NOBODY }, host, false)?;
-        let saved = self.player.snapshots(host);
-        for (stack, bytes) in there.stacks.clone().into_iter().zip(&saved) {
-            if there.engine.restore(stack, bytes, &names, host).is_err() {
-                broken!(7, "a snapshot could not be restored");
-            }
-        }
-        if there.snapshots(host) != saved {
-            broken!(7, "what was restored is not what was saved");
-        }
-        let (from, calls) = (self.said.len(), self.callers.len());
-        let deadline = from + 40;
-        self.habits = Habits { stale: 0, stuck: 0, sets_clocks: 0, ..Habits::draw(&mut self.rng) };
-        while self.said.len() < deadline {
-            self.step()?;
-        }
-        for (said, answer) in self.said[from..].iter().zip(&self.answers[from..]) {
-            if speaks_of_before(said, calls) {
-                // Its reading of the clock is one all the same.
-                there.say(&Said { op: Op::Wake { call: NOBODY }, ..*said });
-                continue;
-            }
-            let elsewhere = there.say(said);
-            // Ends of leases are rounded by each engine's own time: they are not the same here and there.
-            self.seen.insert("restored");
-            if self.lease_ended > from || there.tells_of_a_lease() {
-                return Ok(());
-            }
-            if !alike(answer.as_ref(), elsewhere.as_ref()) {
-                broken!(7, "{said:?}: {answer:?} here and {elsewhere:?} where it was restored");
-            }
-        }
-        let host = self.latest;
-        if there.snapshots(host) != self.player.snapshots(host) {
-            broken!(7, "after the same verbs the restored engine knows something else");
-        }
-        Ok(())
-    }
-
-    /// An episode's permits and the draw of its next trip are not kept, so a half-open circuit may go on otherwise.
-    fn has_half_open(&self, host: HostTime) -> bool {
-        let now = self.player.engine.instant(host);
-        let keys = self.player.names.values().chain([&Key::WHOLE]);
-        let mut pairs = keys.flat_map(|key| self.player.stacks.iter().map(move |stack| (*stack, *key)));
-        pairs.any(|(stack, key)| self.player.engine.circuit(stack, key, now) == Some(StateWord::HalfOpen))
-    }
-
-    /// Law 7: the same verbs again, to another engine.
-    fn again(&mut self, wrap: &dyn Fn(forbear::Engine) -> Box<dyn Verbs>) -> Result<(), Violation> {
-        let Built { engine, stacks, .. } = self.plan.build().expect("a plan that was built before");
-        let mut other = Player::new(wrap(engine), stacks);
-        for (said, answer) in self.said.iter().zip(&self.answers) {
-            let again = other.say(said);
-            if again != *answer {
-                broken!(7, "{said:?}: {answer:?} the first time and {again:?} the second");
-            }
-        }
-        if other.snapshots(self.latest) != self.player.snapshots(self.latest) {
-            broken!(7, "the same verbs twice, and the snapshots differ");
-        }
-        Ok(())
-    }
-}
-
-/// Verbs that name a call from before mean another one to an engine that did not see it.
-fn speaks_of_before(said: &Said, calls: usize) -> bool {
-    match said.op {
-        Op::Settle { call, .. } | Op::Wake { call } | Op::Cancel { call } => {
-            !matches!(call, Handle::Call(number) if number >= calls)
-        }
-        Op::Admit { .. } | Op::Operate { .. } => false,
-    }
-}
-
-/// The same decision about another handle.
-fn alike(one: Option<&Decision>, two: Option<&Decision>) -> bool {
-    match (one, two) {
-        (Some(one), Some(two)) => (one.step, one.drop, one.at) == (two.step, two.drop, two.at),
-        _ => one.is_none() && two.is_none(),
     }
 }
 
