@@ -122,6 +122,23 @@ fn a_key_that_only_the_dead_hold_is_given_to_a_newcomer() {
 }
 
 #[test]
+fn who_has_a_key_after_others_is_not_judged_by_what_they_tell_late() {
+    let mut engine = listening(Limits::default());
+    let breaker = circuit_breaker::Config { consecutive_failures: Some(1), ..Default::default() };
+    let breaker = Some(forbear::Part::Own(breaker));
+    let stack = engine.add_stack(StackConfig { breaker, ..StackConfig::default() }).unwrap();
+    let first = sent(&admit(&mut engine, stack, Key::NEW, 0));
+    let key = engine.key_of(first).unwrap();
+    for _ in 1..MAX_KEYS {
+        sent(&admit(&mut engine, stack, Key::NEW, 0));
+    }
+    let successor = sent(&admit(&mut engine, stack, Key::NEW, 60_000));
+    assert_eq!(engine.key_of(successor), Some(key));
+    let _ = engine.settle(first, 1, failure(), at(60_001), 0);
+    sent(&admit(&mut engine, stack, key, 60_002));
+}
+
+#[test]
 fn who_shares_the_overflow_key_shares_its_limits() {
     let mut engine = listening(Limits::default());
     let journal = Rc::new(RefCell::new(Journal::default()));
