@@ -4,4 +4,4 @@ import { forbear, reportOf } from "forbear";
 import { performer } from "../support/perform.mjs";
 import { scenarios } from "../support/scenarios.mjs";
 
-scenarios({ name: "node", perform: performer({ forbear, reportOf }), log: () => "" });
+scenarios({ name: "node", perform: performer({ forbear, reportOf }) });

@@ -2,8 +2,8 @@
 // left behind in it.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { forbear } from "forbear";
+import { test } from "../support/test.mjs";
 import { ok, endless, stallHeaders, startUpstream, status } from "../support/upstream.mjs";
 import { runProgram } from "./support.mjs";
 
@@ -14,7 +14,8 @@ test("a process ends right after its last call, whatever its timeouts are", asyn
   assert.ok(tailMs < 1_500, `it lived on for ${tailMs} ms`);
 });
 
-for (const [wait, word] of [["backoff", "fine"], ["backoffBeforeDeadline", "fine"], ["attempt", "TimeoutError"], ["deadline", "TimeoutError"], ["shortAfterLong", "TimeoutError"]]) {
+const WAITS = { backoff: "fine", backoffBeforeDeadline: "fine", attempt: "TimeoutError", deadline: "TimeoutError", again: "TimeoutError", shortAfterLong: "TimeoutError" };
+for (const [wait, word] of Object.entries(WAITS)) {
   test(`a process does not end while a call waits (${wait})`, async () => {
     const { code, out, err } = await runProgram("waits", { args: [wait] });
     assert.deepEqual([code, err], [0, ""]);

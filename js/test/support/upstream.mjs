@@ -145,6 +145,12 @@ export const trickle = (pieces, everyMs) => (response) => {
 
 export const slow = (ms, then = ok) => (...args) => void setTimeout(() => args[0].destroyed || then(...args), ms);
 
+/** Once all earlier clients have gone. Ends of requests on the caller's side cannot be what made them go, since this one runs. */
+export const onceOthersLeft = (then = ok) => async (response, hit, upstream) => {
+  await Promise.all(upstream.seen.filter((other) => other !== hit).map(({ left }) => left));
+  then(response, hit, upstream);
+};
+
 /** Retry-After as a date so many seconds after the date the response itself bears. */
 export const unavailableUntil = (seconds, code = 503) => (response) => {
   const now = Date.now();

@@ -1,7 +1,8 @@
 // Guards around a bound Worker, and guards in guards.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe } from "node:test";
+import { test } from "../support/test.mjs";
 import { ok, reset, stallHeaders, startUpstream, status } from "../support/upstream.mjs";
 import { startWorker } from "./support/workerd.mjs";
 

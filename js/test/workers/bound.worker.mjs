@@ -1,6 +1,7 @@
 // An upstream that is a Worker: it fails as its path says, and counts by the path's last part.
 
 const seen = new Map();
+const cancelled = new Map();
 
 export default {
   async fetch(request) {
@@ -20,8 +21,19 @@ export default {
       case "broken":
         throw new TypeError("a bug of the upstream");
       case "endless":
-        if (count === 3) return new Response("fine");
-        return new Response(new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1024)) }), { status: 503 });
+        if (count < 3) return new Response(endlessBody(() => cancelled.set(id, (cancelled.get(id) ?? 0) + 1)), { status: 503 });
+        while (cancelled.get(id) !== 2) await scheduler.wait(10);
+        return new Response("fine");
     }
   },
 };
+
+function endlessBody(cancel) {
+  return new ReadableStream({
+    async pull(controller) {
+      await scheduler.wait(5);
+      controller.enqueue(new Uint8Array(1024));
+    },
+    cancel,
+  });
+}

@@ -1,7 +1,8 @@
 // Clocks of a Worker: every request's own stands still while code runs, lags those of others, or is plainly wrong.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
+import { test } from "../support/test.mjs";
 import { ok, slow, stallHeaders, startUpstream, status } from "../support/upstream.mjs";
 import { startWorker } from "./support/workerd.mjs";
 

@@ -2,7 +2,8 @@
 // first test makes sure that the runtime really drops the requests.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
+import { test } from "../support/test.mjs";
 import { ok, reset, stallHeaders, startUpstream, status } from "../support/upstream.mjs";
 import { client, until } from "./support/clients.mjs";
 import { startWorker } from "./support/workerd.mjs";

@@ -1,7 +1,7 @@
 // Guards are built at a Worker's module scope, where time stands at 1970 and timers, randomness and fetch throw.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test } from "../support/test.mjs";
 import { reset, startUpstream, status, ok } from "../support/upstream.mjs";
 import { startWorker } from "./support/workerd.mjs";
 

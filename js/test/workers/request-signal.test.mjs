@@ -1,7 +1,8 @@
 // The request's own signal, where the Worker hands it on: a hint that gives back at once what a lease would give back.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
+import { test } from "../support/test.mjs";
 import { ok, stallBody, stallHeaders, startUpstream, status } from "../support/upstream.mjs";
 import { client, until } from "./support/clients.mjs";
 import { startWorker } from "./support/workerd.mjs";

@@ -1,7 +1,8 @@
 // The engine dies in the middle of everything. Calls in hand come to their ends, and the next ones are guarded again.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
+import { test } from "../support/test.mjs";
 import { ok, reset, slow, stallHeaders, startUpstream, status } from "../support/upstream.mjs";
 import { startWorker } from "./support/workerd.mjs";
 

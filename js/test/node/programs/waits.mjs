@@ -12,6 +12,12 @@ const waits = {
   backoffBeforeDeadline: () => forbear({ retry: RETRY, timeout: { total: "1m" } }).execute(failsOnce),
   attempt: () => forbear({ timeout: { attempt: 400 } }).execute(never),
   deadline: () => forbear({ timeout: { total: 400 } }).execute(never),
+  // The timer that an earlier call left behind, asleep, is held again by the next one.
+  again: async () => {
+    const guard = forbear({ timeout: { attempt: 400 } });
+    await guard.execute(() => 1);
+    return guard.execute(never);
+  },
   // A short wait behind a long one that is called off: the shared timer must not forget the second.
   shortAfterLong: async () => {
     const guard = forbear({ timeout: { total: "1h" } });
