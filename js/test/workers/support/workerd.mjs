@@ -13,6 +13,11 @@ const here = createRequire(import.meta.url);
 const wrangler = createRequire(here.resolve("wrangler"));
 const READY_WITHIN_MS = 30_000;
 
+/** What is still there when this process ends must end with it, even if that is told to by a signal. */
+const leftovers = new Set();
+process.once("exit", () => leftovers.forEach((end) => end()));
+for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]]) process.once(signal, () => process.exit(code));
+
 /**
  * Starts workerd with the Worker of this URL. It is bound to itself as `SELF`, to the Workers of `services` by their names,
  * and to the texts of `vars`. Ends with `stop()`, and at the latest with this process.
@@ -21,9 +26,16 @@ export async function startWorker(url, { services = {}, vars = {}, flags = [], d
   const folder = mkdtempSync(join(tmpdir(), "forbear-workerd-"));
   let child;
   let said = "";
-  const stop = async () => {
-    if (child !== undefined) await end(child);
+  const kill = () => {
+    child?.kill("SIGKILL");
     rmSync(folder, { recursive: true, force: true });
+  };
+  leftovers.add(kill);
+  const stop = async () => {
+    const ended = child?.exitCode === null && child.signalCode === null && new Promise((resolve) => child.once("exit", resolve));
+    kill();
+    leftovers.delete(kill);
+    await ended;
   };
   try {
     const bindings = [
@@ -48,7 +60,6 @@ export async function startWorker(url, { services = {}, vars = {}, flags = [], d
     child = spawn(wrangler("workerd").default, ["serve", "--experimental", "--control-fd=3", join(folder, "config.capnp")], {
       stdio: ["ignore", "pipe", "pipe", "pipe"],
     });
-    process.once("exit", () => child.kill("SIGKILL"));
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (words) => (said += words));
     const origin = `http://127.0.0.1:${await portOf(child)}`;
     return {
@@ -106,13 +117,6 @@ function portOf(child) {
       if (port !== undefined) settle(resolve, port);
     });
   });
-}
-
-function end(child) {
-  if (child.exitCode !== null || child.signalCode !== null) return undefined;
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGKILL");
-  return ended;
 }
 
 function text(value) {
