@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use forbear::event::What;
-use forbear::policy::{Kind, circuit_breaker, hedge, retry};
+use forbear::policy::{Kind, circuit_breaker, deadline, hedge, retry};
 use forbear::{
     CallId, Decision, Duration, Engine, Facts, HostTime, Key, Limits, MAX_KEYS, MAX_STACKS, Outcome, RefusalReason,
     StackConfig, StackId, Step, StopReason, Verdict,
 };
 
-use crate::gates::{Bulkhead, Journal, Pen};
+use crate::gates::{Bulkhead, Journal, Pen, Spy};
 
 #[test]
 fn a_call_too_many_goes_on_unguarded_and_one_that_ends_makes_room() {
@@ -122,11 +122,47 @@ fn a_key_that_only_the_dead_hold_is_given_to_a_newcomer() {
 }
 
 #[test]
+fn a_key_whose_calls_are_over_is_given_to_a_newcomer_however_they_ended() {
+    let mut engine = listening(Limits::default());
+    let config = StackConfig {
+        deadline: Some(deadline::Config { total: Duration::from_millis(150) }),
+        retry: Some(retry::Config { jitter: retry::Jitter::None, budget: false, ..Default::default() }),
+        ..StackConfig::default()
+    };
+    let stack = engine.add_stack(config).unwrap();
+    for ending in 0..3 {
+        for _ in 0..MAX_KEYS {
+            let call = sent(&admit(&mut engine, stack, Key::NEW, 0));
+            assert_ne!(engine.key_of(call), Some(Key::OVERFLOW));
+            let last = match ending {
+                0 => engine.settle(call, 1, Outcome::new(Verdict::Success), at(0), 0),
+                1 => engine.cancel(call, at(0)),
+                _ => {
+                    let _ = engine.settle(call, 1, failure(), at(0), 0);
+                    engine.cancel(call, at(0))
+                }
+            };
+            assert!(matches!(last.step, Step::Done { .. }), "{last:?}");
+        }
+    }
+    // Refused in the backoff, at the deadline: last, since it takes time.
+    let calls: Vec<CallId> = (0..MAX_KEYS).map(|_| sent(&admit(&mut engine, stack, Key::NEW, 0))).collect();
+    for call in &calls {
+        let _ = engine.settle(*call, 1, failure(), at(0), 0);
+    }
+    for call in calls {
+        assert!(matches!(engine.wake(call, at(150), 0).step, Step::Reject(_)));
+    }
+    let newcomer = sent(&admit(&mut engine, stack, Key::NEW, 151));
+    assert_ne!(engine.key_of(newcomer), Some(Key::OVERFLOW));
+}
+
+#[test]
 fn who_has_a_key_after_others_is_not_judged_by_what_they_tell_late() {
     let mut engine = listening(Limits::default());
-    let breaker = circuit_breaker::Config { consecutive_failures: Some(1), ..Default::default() };
-    let breaker = Some(forbear::Part::Own(breaker));
-    let stack = engine.add_stack(StackConfig { breaker, ..StackConfig::default() }).unwrap();
+    let pen = Pen { gate: 0, journal: Rc::default() };
+    let gate = engine.share(Kind::AttemptTimeout, Spy::new(pen)).unwrap();
+    let stack = engine.add_stack(StackConfig { others: vec![gate], ..StackConfig::default() }).unwrap();
     let first = sent(&admit(&mut engine, stack, Key::NEW, 0));
     let key = engine.key_of(first).unwrap();
     for _ in 1..MAX_KEYS {
@@ -134,8 +170,11 @@ fn who_has_a_key_after_others_is_not_judged_by_what_they_tell_late() {
     }
     let successor = sent(&admit(&mut engine, stack, Key::NEW, 60_000));
     assert_eq!(engine.key_of(successor), Some(key));
+    let before = engine.snapshot(stack, at(60_001));
     let _ = engine.settle(first, 1, failure(), at(60_001), 0);
-    sent(&admit(&mut engine, stack, key, 60_002));
+    assert_eq!(engine.snapshot(stack, at(60_001)), before);
+    let _ = engine.settle(successor, 1, failure(), at(60_001), 0);
+    assert_ne!(engine.snapshot(stack, at(60_001)), before);
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub struct Caller {
     /// The reading its clock stands still at.
     pub stuck: Option<HostTime>,
     pub started: HostTime,
+    /// When it is out of time.
+    pub deadline: Instant,
     pub state: State,
     pub attempts: Vec<Attempt>,
     pub promise: Promise,
@@ -145,6 +147,7 @@ impl Caller {
             lag: 0,
             stuck: None,
             started,
+            deadline: Instant::NEVER,
             state: State::Live,
             attempts: Vec::new(),
             promise: Promise::NONE,
@@ -185,6 +188,10 @@ impl Caller {
         }
         self.judge_trace(verb, answered, sent_before, paid)?;
         self.note_promise(answered);
+        let lasts = matches!(decision.step, Step::Send(_) | Step::Wait) && self.state == State::Live;
+        if lasts && self.deadline != Instant::NEVER && self.promise.at.is_none_or(|at| at > self.deadline) {
+            broken!(1, "the call is to be heard of at {:?}, after its deadline {:?}", self.promise.at, self.deadline);
+        }
         if let Some(delay) = answered.events.iter().find_map(|event| match event.what {
             What::Retry { delay, .. } => Some(delay),
             _ => None,
@@ -221,6 +228,9 @@ impl Caller {
         }
         if self.running() >= around.most_beside {
             broken!(1, "attempt {number} would run beside {} others", self.running());
+        }
+        if answered.now >= self.deadline {
+            broken!(3, "attempt {number} was sent at {:?}, after the deadline {:?}", answered.now, self.deadline);
         }
         if let Some(due) = self.backoff.filter(|due| answered.now < *due) {
             broken!(3, "attempt {number} was sent at {:?}, {due:?} was agreed on", answered.now);

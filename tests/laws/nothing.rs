@@ -107,7 +107,8 @@ impl World {
             broken!(8, "{rejection:?} was to end at {at:?}, and did not");
         }
         let id = answered.decision.call.unwrap_or(CallId::from_u64(u64::MAX));
-        self.callers.push(Caller::new(id, stack, name, facts, host));
+        let deadline = self.deadline(stack, facts, &answered);
+        self.callers.push(Caller { deadline, ..Caller::new(id, stack, name, facts, host) });
         self.obey(again, Verb::Admit, &answered)
     }
 }

@@ -206,12 +206,19 @@ impl Plan {
 
     /// How many attempts of one call may run beside each other in this stack.
     pub fn most_beside(&self, stack: usize) -> usize {
-        let Some((kind, options)) = self.stacks[stack].own.iter().find(|(kind, _)| *kind == Kind::Hedge) else {
-            return 1;
-        };
-        let attempts = kind.options().iter().position(|spec| spec.name == "attempts").unwrap();
-        let given = options.iter().find(|(option, _)| *option == attempts);
-        given.map_or(kind.default_of(attempts), |(_, number)| *number) as usize
+        self.number(stack, Kind::Hedge, "attempts").map_or(1, |attempts| attempts as usize)
+    }
+
+    /// How long its calls may take, whatever their callers say.
+    pub fn total(&self, stack: usize) -> Duration {
+        self.number(stack, Kind::Deadline, "total").map_or(Duration::MAX, |total| Duration::from_millis(total as u64))
+    }
+
+    fn number(&self, stack: usize, kind: Kind, name: &str) -> Option<f64> {
+        let (_, options) = self.stacks[stack].own.iter().find(|(its, _)| *its == kind)?;
+        let option = kind.options().iter().position(|spec| spec.name == name)?;
+        let given = options.iter().find(|(its, _)| *its == option);
+        Some(given.map_or(kind.default_of(option), |(_, number)| *number))
     }
 }
 

@@ -239,9 +239,14 @@ impl World {
             broken!(1, "{:?} and the new key has no number", decision.step);
         }
         let stuck = stuck.then_some(host);
-        self.callers.push(Caller { lag, stuck, ..Caller::new(id, stack, name, facts, host) });
+        let deadline = self.deadline(stack, facts, &answered);
+        self.callers.push(Caller { lag, stuck, deadline, ..Caller::new(id, stack, name, facts, host) });
         self.obey(call, Verb::Admit, &answered)?;
         self.ask_again(call, &answered)
+    }
+
+    fn deadline(&self, stack: usize, facts: Facts, answered: &Answered) -> Instant {
+        answered.now + self.plan.total(stack).min(facts.timeout.unwrap_or(Duration::MAX))
     }
 
     fn attempt_ends(&mut self, call: usize, place: usize) -> Result<(), Violation> {
