@@ -27,12 +27,14 @@ export interface Follower {
  */
 export function follow(signal: AbortSignal, follower: Follower): void {
   let party = parties.get(signal);
-  if (party === undefined) parties.set(signal, (party = new Party(signal)));
+  if (party === undefined) parties.set(signal, (party = new Set()));
+  if (party.size === 0) signal.addEventListener("abort", tell, { once: true });
   party.add(follower);
 }
 
 export function unfollow(signal: AbortSignal, follower: Follower): void {
-  parties.get(signal)?.delete(follower);
+  const party = parties.get(signal);
+  if (party?.delete(follower) && party.size === 0) signal.removeEventListener("abort", tell);
 }
 
 /**
@@ -52,33 +54,20 @@ export function followToEnd(signal: AbortSignal, value: unknown, controller: Abo
   follow(signal, link);
 }
 
-class Party {
-  readonly #signal: AbortSignal;
-  readonly #followers = new Set<Follower>();
-  readonly #listener = (): void => {
-    const followers = [...this.#followers];
-    this.#followers.clear();
-    for (const follower of followers) follower.left(reasonOf(this.#signal));
-  };
-
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-  }
-
-  add(follower: Follower): void {
-    if (this.#followers.size === 0) this.#signal.addEventListener("abort", this.#listener, { once: true });
-    this.#followers.add(follower);
-  }
-
-  delete(follower: Follower): void {
-    if (this.#followers.delete(follower) && this.#followers.size === 0) this.#signal.removeEventListener("abort", this.#listener);
-  }
-}
-
 export function reasonOf(signal: AbortSignal): unknown {
   return signal.reason ?? new DOMException("This operation was aborted", "AbortError");
 }
 
-const parties = /* @__PURE__ */ new WeakMap<AbortSignal, Party>();
+/** The one listener: tells all who follow the signal. */
+function tell({ target }: Event): void {
+  const signal = target as AbortSignal;
+  const party = parties.get(signal)!;
+  const followers = [...party];
+  party.clear();
+  for (const follower of followers) follower.left(reasonOf(signal));
+}
+
+/** Who follows which signal. */
+const parties = /* @__PURE__ */ new WeakMap<AbortSignal, Set<Follower>>();
 const controllers = /* @__PURE__ */ new WeakMap<object, AbortController>();
 let ends: FinalizationRegistry<{ signal: AbortSignal; link: Follower }> | undefined;

@@ -1,7 +1,7 @@
 // One call, and its attempts. Both are plain records: driver.ts and race.ts do what is done with them.
 
 import type { Engine } from "./engine.js";
-import type { Stack } from "./stacks.js";
+import type { Stack } from "./stack.js";
 import type { Attempt as AttemptContext, Classify } from "./types.js";
 
 /** Where calls are made: what all calls of one guard have in common. */

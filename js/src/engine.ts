@@ -2,13 +2,20 @@
 // traps it is thrown away and a fresh one is built from the same module and the same configuration; calls of the old one
 // (an older epoch) go on unguarded.
 
-import { refusal, type Settings } from "./config.js";
+import * as AT from "./answer.js";
+import { refusal } from "./config.js";
+import { EVENTS, KIND, UNGUARDED, WAIT, WOKEN } from "./decision.js";
 import { EventTap } from "./events.js";
-import type { Host } from "./host.js";
-import { AT, Instance, type Exports } from "./instance.js";
-import { KeyNames, NEW } from "./keys.js";
-import type { SharedObject } from "./shared.js";
-import type { Stack } from "./stacks.js";
+import { Instance, type Exports } from "./instance.js";
+import { KeyNames, NEW, WHOLE } from "./keys.js";
+import type { Settings, SharedObject } from "./shared.js";
+import type { Stack } from "./stack.js";
+import type { Host } from "./types.js";
+
+const ATTEND = WOKEN | EVENTS;
+/** The longest date has 34 letters, and no number that means anything has more. */
+const LONGEST_FIELD = 64;
+const GENERATIONS_AN_EPOCH = 2 ** 24;
 
 export class Engine {
   readonly host: Host;
@@ -24,7 +31,6 @@ export class Engine {
 
   readonly #module: () => WebAssembly.Module;
   #instance: Instance | undefined;
-  #verbs: Exports | undefined;
   #objects = new WeakMap<SharedObject, number>();
 
   constructor(host: Host, module: () => WebAssembly.Module) {
@@ -33,7 +39,7 @@ export class Engine {
     this.events = new EventTap(this);
   }
 
-  // ——— verbs: each answers one packed decision ———
+  // ——— verbs: each answers one packed decision. The two of every call are written out, which is a third faster ———
 
   admit(stack: Stack, name: string | null, flags: number, timeoutMs: number, cost: number): number {
     const { host } = this;
@@ -42,7 +48,7 @@ export class Engine {
     const key = this.keys.idOf(name);
     let decision: number;
     try {
-      decision = this.#verbs!.admit(stack.id, key, flags, timeoutMs, cost, now, random);
+      decision = this.#instance!.exports.admit(stack.id, key, flags, timeoutMs, cost, now, random);
     } catch (error) {
       return this.#trapped(error);
     }
@@ -56,7 +62,7 @@ export class Engine {
     const random = host.random();
     let decision: number;
     try {
-      decision = this.#verbs!.settle(call, attempt, outcome, retryAfterMs, latencyMs, now, random);
+      decision = this.#instance!.exports.settle(call, attempt, outcome, retryAfterMs, latencyMs, now, random);
     } catch (error) {
       return this.#trapped(error);
     }
@@ -64,26 +70,19 @@ export class Engine {
   }
 
   wake(call: number): number {
-    const { host } = this;
-    const now = (this.now = host.now());
-    const random = host.random();
-    let decision: number;
-    try {
-      decision = this.#verbs!.wake(call, now, random);
-    } catch (error) {
-      return this.#trapped(error);
-    }
-    return decision & ATTEND ? this.#attend(decision) : decision;
+    return this.say(({ wake }, now, random) => wake(call, now, random));
   }
 
   cancel(call: number): void {
-    const now = (this.now = this.host.now());
-    try {
-      const decision = this.#verbs!.cancel(call, now);
-      if (decision & ATTEND) this.#attend(decision);
-    } catch (error) {
-      this.#trapped(error);
-    }
+    this.say(({ cancel }, now) => cancel(call, now));
+  }
+
+  /** Any verb. */
+  say(verb: (exports: Exports, now: number, random: number) => number): number {
+    const { host } = this;
+    const now = (this.now = host.now());
+    const random = host.random();
+    return this.#attend(this.ask((exports) => verb(exports, now, random), UNGUARDED));
   }
 
   // ——— what the latest decision says beside its number; read before anything else may run ———
@@ -93,29 +92,37 @@ export class Engine {
   }
 
   get delayMs(): number {
-    return this.#instance?.numbers[AT.delayMs] ?? -1;
+    return this.#instance!.numbers[AT.delayMs]!;
   }
 
   get reason(): number {
-    return this.#instance?.bytes[AT.reason] ?? 0;
+    return this.#instance!.bytes[AT.reason]!;
   }
 
   get policy(): number {
-    return this.#instance?.bytes[AT.policy] ?? 0;
+    return this.#instance!.bytes[AT.policy]!;
   }
 
   // ——— cold paths ———
 
   /** Adds a stack. Throws a ConfigError that names what is wrong. */
   add(stack: Stack): void {
-    const instance = this.#living();
-    stack.id = this.#build(instance, stack.settings);
+    stack.id = this.#build(this.#living(), stack.settings);
     this.stacks.push(stack);
   }
 
   /** Builds a shared object now, so that what is wrong with it is said where it is made. */
   check(object: SharedObject): void {
     this.#objectId(this.#living(), object);
+  }
+
+  /** The number of a key's name, given now if it has none. */
+  intern(name: string | null): number {
+    const known = this.keys.idOf(name);
+    if (known !== NEW) return known;
+    const id = this.ask(({ key_intern }) => key_intern(), NEW);
+    this.keys.learn(name!, id);
+    return id === NEW ? WHOLE : id;
   }
 
   /** How long a response asks to be left alone, in milliseconds; −1 when it does not say. */
@@ -140,19 +147,17 @@ export class Engine {
   }
 
   #living(): Instance {
-    if (this.#instance === undefined) this.#start();
-    return this.#instance!;
+    return this.#instance ?? this.#start();
   }
 
-  #start(): void {
+  #start(): Instance {
     // The epoch alone keeps old handles out; that they also look foreign to the new instance is a second lock.
     const instance = new Instance(this.#module(), (this.epoch * GENERATIONS_AN_EPOCH + 1) >>> 0);
     this.#objects = new WeakMap();
     this.keys = new KeyNames();
     for (const stack of this.stacks) stack.id = this.#build(instance, stack.settings);
     if (this.events.listening) instance.exports.events_listen(1);
-    this.#instance = instance;
-    this.#verbs = instance.exports;
+    return (this.#instance = instance);
   }
 
   /**
@@ -161,25 +166,26 @@ export class Engine {
    */
   #trapped(error: unknown): number {
     this.epoch++;
-    this.#instance = this.#verbs = undefined;
+    this.#instance = undefined;
     this.sleepers.clear();
     try {
       this.#start();
     } catch {
-      this.#instance = this.#verbs = undefined;
+      // The next one tries.
     }
     this.events.tellAll("trap", { error });
     return UNGUARDED;
   }
 
   #attend(decision: number): number {
+    const { epoch } = this;
     if (decision & WOKEN) {
       const { numbers } = this.#instance!;
       const count = this.#instance!.word(AT.wokenCount);
       for (let i = 0; i < count; i++) this.sleepers.get(numbers[AT.woken + i]!)?.();
     }
     if (decision & EVENTS) this.ask((exports, instance) => this.events.drain(exports, instance), undefined);
-    return decision & ~ATTEND;
+    return epoch === this.epoch ? decision & ~ATTEND : UNGUARDED;
   }
 
   #build(instance: Instance, settings: Settings): number {
@@ -187,15 +193,15 @@ export class Engine {
     // Objects first: building one uses the same pending document.
     const shares = settings.shares.map(({ policy, object }) => [policy, this.#objectId(instance, object)] as const);
     this.#fill(instance, settings);
-    for (const [policy, object] of shares) this.#accept(instance, settings, -exports.config_share(policy, object));
-    return this.#accept(instance, settings, exports.config_stack());
+    for (const [policy, object] of shares) accept(instance, settings, -exports.config_share(policy, object));
+    return accept(instance, settings, exports.config_stack());
   }
 
   #objectId(instance: Instance, object: SharedObject): number {
     let id = this.#objects.get(object);
     if (id === undefined) {
       this.#fill(instance, object.settings);
-      id = this.#accept(instance, object.settings, instance.exports.config_object(object.settings.on[0]!));
+      id = accept(instance, object.settings, instance.exports.config_object(object.settings.on[0]!));
       this.#objects.set(object, id);
     }
     return id;
@@ -206,39 +212,14 @@ export class Engine {
     exports.config_begin();
     for (const policy of settings.on) exports.config_on(policy);
     for (const { policy, option, number } of settings.values) {
-      this.#accept(instance, settings, -exports.config_set(policy, option, number));
+      accept(instance, settings, -exports.config_set(policy, option, number));
     }
   }
-
-  /** The number, unless it is negative: then it is −(reason + 1), and the answer says the rest. */
-  #accept(instance: Instance, settings: Settings, number: number): number {
-    if (number >= 0) return number;
-    const { numbers, bytes } = instance;
-    const [policy, option] = [bytes[AT.configKind]!, bytes[AT.configOption]!];
-    throw refusal(settings, -number - 1, policy, option, numbers[AT.configMin]!, numbers[AT.configMax]!, numbers[AT.configGiven]!);
-  }
 }
 
-// A decision: bits 0–2 what to do, 3–6 which attempt, 7 others to wake, 8 events to drain, 9 held, 16–31 attempts to give up.
-export const KIND = 7;
-export const SEND = 0;
-export const WAIT = 1;
-export const DONE = 2;
-export const REJECT = 3;
-export const UNGUARDED = 4;
-export const HELD = 1 << 9;
-
-export function attemptOf(decision: number): number {
-  return (decision >> 3) & 15;
+/** The number, unless it is negative: then it is −(reason + 1), and the answer says the rest. */
+function accept({ numbers, bytes }: Instance, settings: Settings, number: number): number {
+  if (number >= 0) return number;
+  const [min, max, given] = numbers.subarray(AT.configMin) as unknown as [number, number, number];
+  throw refusal(settings, -number - 1, bytes[AT.configKind]!, bytes[AT.configOption]!, min, max, given);
 }
-
-export function droppedBy(decision: number): number {
-  return decision >>> 16;
-}
-
-const WOKEN = 1 << 7;
-const EVENTS = 1 << 8;
-const ATTEND = WOKEN | EVENTS;
-/** The longest date has 34 letters, and no number that means anything has more. */
-const LONGEST_FIELD = 64;
-const GENERATIONS_AN_EPOCH = 2 ** 24;

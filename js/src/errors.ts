@@ -5,19 +5,47 @@ import type { RefusalReason } from "./types.js";
 
 const BRAND: unique symbol = /* @__PURE__ */ Symbol.for("forbear.error") as never;
 
-interface Details {
-  /** The stack's name. (`stack` is taken: it is every error's trace.) */
-  stackName: string | undefined;
-  key: string | null;
-  cause?: unknown;
-}
-
 abstract class BrandedError extends Error {
   abstract readonly [BRAND]: string;
+
+  /** `facts` become properties of the error; its cause among them only where there is one. */
+  constructor(message: string, { cause, ...facts }: { readonly cause?: unknown }) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = this[BRAND];
+    Object.assign(this, facts);
+  }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
     return brandOf(value) === this.prototype[BRAND];
   }
+}
+
+/** Which call it was. */
+interface CallFacts {
+  /** The stack's name. (`stack` is taken: it is every error's trace.) */
+  readonly stackName: string | undefined;
+  readonly key: string | null;
+}
+
+interface RejectedFacts extends CallFacts {
+  readonly reason: RefusalReason;
+  readonly policy: string;
+  /** After this time the refusing policy would not refuse; unknown where undefined. */
+  readonly retryAfterMs: number | undefined;
+}
+
+interface TimeoutFacts extends CallFacts {
+  readonly policy: "deadline" | "attemptTimeout";
+  readonly attempt: number;
+  readonly elapsedMs: number;
+}
+
+interface ConfigFacts {
+  /** Where in the configuration, such as `retry.backoff.base`. */
+  readonly path: string;
+  readonly value: unknown;
+  /** What may stand there, in words. */
+  readonly allowed: string | undefined;
 }
 
 /** A policy refused the call, or its next attempt. `cause` is then what the last attempt brought: its error, or `{ status, headers }`. */
@@ -26,23 +54,13 @@ export class RejectedError extends BrandedError {
     return "RejectedError";
   }
 
-  override readonly name = "RejectedError";
-  readonly reason: RefusalReason;
-  readonly policy: string;
-  readonly stackName: string | undefined;
-  readonly key: string | null;
-  /** After this time the refusing policy would not refuse; unknown where undefined. */
-  readonly retryAfterMs: number | undefined;
-
-  constructor(details: Details & { reason: RefusalReason; policy: string; retryAfterMs: number | undefined }) {
-    const { reason, policy, stackName, key, retryAfterMs, cause } = details;
-    super(`${reason}${where(stackName, key)}${retryAfterMs === undefined ? "" : `, try again in ${retryAfterMs} ms`}`, causeOf(cause));
-    this.reason = reason;
-    this.policy = policy;
-    this.stackName = stackName;
-    this.key = key;
-    this.retryAfterMs = retryAfterMs;
+  constructor(facts: RejectedFacts & { cause?: unknown }) {
+    const { reason, retryAfterMs } = facts;
+    super(`${reason}${where(facts)}${retryAfterMs === undefined ? "" : `, try again in ${retryAfterMs} ms`}`, facts);
   }
+}
+export interface RejectedError extends RejectedFacts {
+  readonly name: "RejectedError";
 }
 
 /** Time was up: for the whole call (`policy` is "deadline") or for its last attempt ("attemptTimeout"). */
@@ -51,23 +69,14 @@ export class TimeoutError extends BrandedError {
     return "TimeoutError";
   }
 
-  override readonly name = "TimeoutError";
-  readonly policy: "deadline" | "attemptTimeout";
-  readonly stackName: string | undefined;
-  readonly key: string | null;
-  readonly attempt: number;
-  readonly elapsedMs: number;
-
-  constructor(details: Details & { policy: "deadline" | "attemptTimeout"; attempt: number; elapsedMs: number }) {
-    const { policy, stackName, key, attempt, elapsedMs, cause } = details;
+  constructor(facts: TimeoutFacts & { cause?: unknown }) {
+    const { policy, attempt, elapsedMs } = facts;
     const what = policy === "deadline" ? "the call" : `attempt ${attempt}`;
-    super(`${what} took too long${where(stackName, key)}, ended after ${elapsedMs} ms`, causeOf(cause));
-    this.policy = policy;
-    this.stackName = stackName;
-    this.key = key;
-    this.attempt = attempt;
-    this.elapsedMs = elapsedMs;
+    super(`${what} took too long${where(facts)}, ended after ${elapsedMs} ms`, facts);
   }
+}
+export interface TimeoutError extends TimeoutFacts {
+  readonly name: "TimeoutError";
 }
 
 /** A configuration that cannot be: which value, and what may stand there. */
@@ -76,19 +85,12 @@ export class ConfigError extends BrandedError {
     return "ConfigError";
   }
 
-  override readonly name = "ConfigError";
-  /** Where in the configuration, such as `retry.backoff.base`. */
-  readonly path: string;
-  readonly value: unknown;
-  /** What may stand there, in words. */
-  readonly allowed: string | undefined;
-
-  constructor(message: string, details: { path?: string; value?: unknown; allowed?: string; cause?: unknown } = {}) {
-    super(message, causeOf(details.cause));
-    this.path = details.path ?? "";
-    this.value = details.value;
-    this.allowed = details.allowed;
+  constructor(message: string, facts: Partial<ConfigFacts> & { cause?: unknown } = {}) {
+    super(message, { path: "", value: undefined, allowed: undefined, ...facts } satisfies ConfigFacts & { cause?: unknown });
   }
+}
+export interface ConfigError extends ConfigFacts {
+  readonly name: "ConfigError";
 }
 
 /** The brand of an error made by any copy of forbear; undefined for all others. */
@@ -98,10 +100,6 @@ export function brandOf(value: unknown): string | undefined {
   return typeof brand === "string" ? brand : undefined;
 }
 
-function where(stackName: string | undefined, key: string | null): string {
+function where({ stackName, key }: CallFacts): string {
   return `${stackName === undefined ? "" : ` in ${stackName}`}${key === null ? "" : ` for ${key}`}`;
-}
-
-function causeOf(cause: unknown): ErrorOptions | undefined {
-  return cause === undefined ? undefined : { cause };
 }

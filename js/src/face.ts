@@ -3,10 +3,9 @@
 import { readShared } from "./config.js";
 import { Engine } from "./engine.js";
 import { StackGuard } from "./guard.js";
-import type { Host } from "./host.js";
 import { SharedObject, type CircuitBreaker, type RetryBudget } from "./shared.js";
 import { Stacks } from "./stacks.js";
-import type { BreakerConfig, BudgetConfig, Config, Guard, Options } from "./types.js";
+import type { BreakerConfig, BudgetConfig, Config, Guard, Host, Options } from "./types.js";
 
 /** What a runtime contributes. */
 export interface Home {

@@ -2,24 +2,7 @@
 // can stand in for all of it. Nothing here is read before a call asks: a Worker forbids (or fakes) it at module scope.
 
 import { arm, TimerList } from "./timers.js";
-import type { Fetch } from "./types.js";
-
-export interface Host {
-  /** Milliseconds on any clock; steps back and standing still are allowed. */
-  now(): number;
-  /** A whole number from 0 up to 2⁵³, without it. */
-  random(): number;
-  /**
-   * Calls `wake` once, `delayMs` from now or later, in the asynchronous context of the caller; returns how to call it off.
-   * Delays may be longer than a timer of the runtime can be.
-   */
-  arm(delayMs: number, wake: () => void): () => void;
-  fetch: Fetch;
-  /** Milliseconds since 1970, for dates in headers; `now` where absent. */
-  wallNow?(): number;
-  /** Whether one call may wake another that waits in line. */
-  wakesOthers(): boolean;
-}
+import type { Host } from "./types.js";
 
 /** Node, Deno, Bun and browsers: one timer for all calls. */
 export function defaultHost(): Host {

@@ -2,6 +2,5 @@
 
 export { ConfigError, RejectedError, TimeoutError } from "./errors.js";
 export { reportOf } from "./report.js";
-export type { Host } from "./host.js";
 export type { CircuitBreaker, RetryBudget } from "./shared.js";
 export type * from "./types.js";

@@ -1,7 +1,10 @@
 // One wasm instance: its exports, and its linear memory. Nearly everything crosses as numbers, so the exports are called
 // as they are, without wasm-bindgen's glue, which keeps one instance per process and cannot replace one that has died.
 
+import * as AT from "./answer.js";
 import type * as raw from "./wasm/exports.js";
+
+export * as AT from "./answer.js";
 
 export type Exports = typeof raw;
 
@@ -12,7 +15,7 @@ export class Instance {
   #bytes!: Uint8Array;
 
   constructor(module: WebAssembly.Module, firstGeneration: number) {
-    const instance = new WebAssembly.Instance(module, importsOf(module));
+    const instance = new WebAssembly.Instance(module, IMPORTS);
     // A copy: engines look properties up faster in a plain object than in the exports' own, which is frozen.
     this.exports = { ...(instance.exports as unknown as Exports) };
     this.exports.__wbindgen_start();
@@ -35,8 +38,7 @@ export class Instance {
 
   /** The unsigned 32-bit number at this place of the answer. */
   word(offset: number): number {
-    const bytes = this.bytes;
-    return (bytes[offset]! | (bytes[offset + 1]! << 8) | (bytes[offset + 2]! << 16) | (bytes[offset + 3]! << 24)) >>> 0;
+    return new DataView(this.exports.memory.buffer, this.#answerAt).getUint32(offset, true);
   }
 
   /** Copies bytes in; the callee frees them. Returns pointer and length, in the units of the array. */
@@ -61,44 +63,13 @@ export class Instance {
 
   #look(): void {
     const { buffer } = this.exports.memory;
-    this.#numbers = new Float64Array(buffer, this.#answerAt, ANSWER_BYTES / 8);
-    this.#bytes = new Uint8Array(buffer, this.#answerAt, ANSWER_BYTES);
+    this.#numbers = new Float64Array(buffer, this.#answerAt, AT.BYTES / 8);
+    this.#bytes = new Uint8Array(buffer, this.#answerAt, AT.BYTES);
   }
 }
 
 /**
- * The engine imports nothing of its own. wasm-bindgen adds functions for JavaScript objects, which never cross here: the
- * one that prepares a table for them has nothing to do, and any other would be a mistake in the build.
+ * The engine imports nothing of its own. wasm-bindgen adds a function that prepares a table for JavaScript objects, which
+ * never cross here. Anything else would be a mistake in the build, and instantiation says so.
  */
-function importsOf(module: WebAssembly.Module): WebAssembly.Imports {
-  const imports: Record<string, Record<string, () => void>> = {};
-  for (const { module: from, name } of WebAssembly.Module.imports(module)) {
-    (imports[from] ??= {})[name] = () => {
-      if (name !== "__wbindgen_init_externref_table") throw new Error(`the engine called ${name}`);
-    };
-  }
-  return imports;
-}
-
-/** Offsets within the answer; js/engine/src/answer.rs holds the other side to them. */
-export const AT = {
-  delayMs: 0 / 8,
-  call: 8 / 8,
-  woken: 16 / 8,
-  wokenCount: 80,
-  key: 84,
-  reason: 88,
-  policy: 89,
-  configKind: 90,
-  configOption: 91,
-  configMin: 96 / 8,
-  configMax: 104 / 8,
-  configGiven: 112 / 8,
-  eventNumbers: 128 / 8,
-  eventStack: 168,
-  eventKey: 172,
-  eventPolicy: 176,
-  reads: 184 / 8,
-} as const;
-
-const ANSWER_BYTES = 184 + 48 * 8;
+const IMPORTS = { "./forbear_bg.js": { __wbindgen_init_externref_table: () => {} } };

@@ -5,13 +5,25 @@ import { brandOf, type RejectedError } from "./errors.js";
 import { OUTCOMES } from "./generated/vocabulary.js";
 import type { Classify, Settled } from "./types.js";
 
+// By their places among OUTCOMES.
+const SUCCESS = 0;
+const UNAVAILABLE = 3;
+const SHEDDING = 4;
+const TRANSIENT = 5;
+const UNSENT = 6;
+export const TIMEOUT = 7;
+const REJECTED = 8;
+const DEFECT = 9;
+const CANCELLED = 10;
+
 /** What a classifier says, or undefined when there is none, it has nothing to say, or it fails. */
 export function classified(classify: Classify | undefined, settled: Settled, attempt: number): number | undefined {
   if (classify === undefined) return undefined;
   try {
     const said = classify(settled, { attempt });
     if (typeof said === "number") return said >= 100 && said <= 599 ? said : undefined;
-    return said === "overload" ? UNAVAILABLE : said === undefined ? undefined : known(said);
+    const code = said === "overload" ? UNAVAILABLE : (OUTCOMES as readonly unknown[]).indexOf(said);
+    return code < 0 ? undefined : code;
   } catch {
     return undefined;
   }
@@ -28,12 +40,12 @@ export function isResponse(value: unknown): value is Response {
   return value instanceof Response || Object.prototype.toString.call(value) === "[object Response]";
 }
 
+const mistakes = /* @__PURE__ */ new WeakSet<object>();
+
 /** Marks an error as the caller's own: it says nothing about the upstream, and repeating would not help. */
 export function blame(error: unknown): void {
   if (typeof error === "object" && error !== null) mistakes.add(error);
 }
-
-const mistakes = /* @__PURE__ */ new WeakSet<object>();
 
 export function outcomeOfError(error: unknown): number {
   switch (brandOf(error)) {
@@ -48,13 +60,14 @@ export function outcomeOfError(error: unknown): number {
   if (mistakes.has(error)) return DEFECT;
   const { name, overloaded, retryable, durableObjectReset } = error as RuntimeError;
   if (overloaded === true) return SHEDDING;
-  const code = codeOf(error);
+  const chain = chainOf(error);
+  const code = chain.map(({ code }) => code).find((code) => typeof code === "string") as string | undefined;
   if (code !== undefined && NEVER_SENT.test(code)) return UNSENT;
   if (code === "UND_ERR_ABORTED" || name === "AbortError") return CANCELLED;
   if (name === "TimeoutError") return TIMEOUT;
   if ((code !== undefined && DEFECT_CODES.test(code)) || name === "ReferenceError") return DEFECT;
   if (code !== undefined || retryable === true || durableObjectReset === true) return TRANSIENT;
-  return DEFECT_WORDS.test(wordsOf(error)) ? DEFECT : TRANSIENT;
+  return DEFECT_WORDS.test(chain.map(({ message }) => message).join("\n")) ? DEFECT : TRANSIENT;
 }
 
 /** How long an inner stack, which refused, asked to be left alone; −1 for no word. */
@@ -73,38 +86,11 @@ interface RuntimeError {
 }
 
 /** An error and its causes: undici hides what happened one below "fetch failed", others deeper. */
-function* chainOf(error: unknown): Generator<RuntimeError> {
-  for (let depth = 0, link = error; depth < 5 && typeof link === "object" && link !== null; depth++) {
-    yield link as RuntimeError;
-    link = (link as RuntimeError).cause;
-  }
+function chainOf(error: unknown): RuntimeError[] {
+  const chain: RuntimeError[] = [];
+  for (let link = error; chain.length < 5 && typeof link === "object" && link !== null; link = (link as RuntimeError).cause) chain.push(link);
+  return chain;
 }
-
-/** The first error code along the chain. */
-function codeOf(error: unknown): string | undefined {
-  for (const { code } of chainOf(error)) if (typeof code === "string") return code;
-  return undefined;
-}
-
-/** What the chain says. */
-function wordsOf(error: unknown): string {
-  return [...chainOf(error)].map(({ message }) => message).join("\n");
-}
-
-function known(word: string): number | undefined {
-  const code = (OUTCOMES as readonly string[]).indexOf(word);
-  return code < 0 ? undefined : code;
-}
-
-const SUCCESS = 0;
-const UNAVAILABLE = 3;
-const SHEDDING = 4;
-const TRANSIENT = 5;
-const UNSENT = 6;
-export const TIMEOUT = 7;
-const REJECTED = 8;
-const DEFECT = 9;
-const CANCELLED = 10;
 
 /** Codes that say that nothing was sent: no name, no connection. Bun writes them in its own way. */
 const NEVER_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket|DNSException)$/;
@@ -118,13 +104,9 @@ const DEFECT_CODES = /^(ERR_INVALID_|UND_ERR_(INVALID_ARG|REQ_CONTENT_LENGTH_MIS
  * not aborted has no other way to fail.
  */
 const DEFECT_WORDS = new RegExp(
-  [
-    "body (has|is|was) already", "already (been )?(used|read|consumed)", "body is (unusable|disturbed|locked)",
-    "disturbed or locked", "one-time-use body", "duplex", "get/head method cannot have body",
-    "invalid url", "failed to parse url", "cannot be parsed as a url", "bad port", "requests to port", "unknown scheme",
-    "too many redirects", "redirect count exceeded", "too many subrequests",
-    "disallowed operation called within global scope", "on behalf of a different (request|durable object)",
-    "illegal invocation", "content security policy",
-  ].join("|"),
+  "body (has|is|was) already|already (been )?(used|read|consumed)|body is (unusable|disturbed|locked)|disturbed or locked|one-time-use body|" +
+    "duplex|cannot have (a )?body|invalid url|parsed? (as a )?url|bad port|requests to port|unknown scheme|" +
+    "too many (redirects|subrequests)|redirect count exceeded|within global scope|on behalf of a different|" +
+    "illegal invocation|content security policy",
   "i",
 );

@@ -3,12 +3,15 @@
 
 import { discard, follow, followToEnd, reasonOf, unfollow, type Follower } from "./body.js";
 import { Attempt, DROPPED, FULFILLED, REJECTED, RUNNING, type Call } from "./call.js";
-import { leave, report, settle } from "./driver.js";
-import { attemptOf, DONE, droppedBy, HELD, KIND, REJECT, SEND, UNGUARDED, WAIT } from "./engine.js";
+import { attemptOf, DONE, droppedBy, HELD, KIND, REJECT, SEND, UNGUARDED, WAIT } from "./decision.js";
 import { RejectedError, TimeoutError } from "./errors.js";
 import { POLICIES, REFUSAL_REASONS, STOP_REASONS } from "./generated/vocabulary.js";
 import { isResponse } from "./outcome.js";
+import { leave, report, settle, start } from "./steps.js";
 import type { StopReason } from "./types.js";
+
+/** An epoch that no engine has. */
+const ALONE = -1;
 
 export class Race<T> implements Follower {
   readonly promise: Promise<T>;
@@ -33,71 +36,60 @@ export class Race<T> implements Follower {
     });
     if (first !== undefined) {
       this.#attempts.push(first);
-      this.#sent = first.attempt;
+      this.#sent = 1;
     }
     const { signal } = call;
-    if (signal !== undefined) {
-      if (signal.aborted) this.left(reasonOf(signal));
-      else follow(signal, this);
-    }
-    if (!this.#over) this.#act(decision, first);
+    if (signal?.aborted) return this.left(reasonOf(signal)), this;
+    if (signal !== undefined) follow(signal, this);
+    this.#act(decision, first);
   }
 
   /** The caller's signal has aborted. */
   left(reason: unknown): void {
     if (this.#over) return;
     this.#end();
-    leave(this.#call, this.#running().map(({ attempt }) => attempt), reason);
+    leave(this.#call, this.#running(), reason);
     for (const attempt of this.#attempts) this.#giveUp(attempt, () => reason);
     this.#reject(reason);
   }
 
   /** Does what a decision says. `ended` is the attempt whose end it answers, if it answers one. */
   #act(decision: number, ended?: Attempt<T>): void {
-    const { engine } = this.#call.site;
+    const call = this.#call;
+    const { engine, stack } = call.site;
+    const kind = decision & KIND;
     const number = attemptOf(decision);
     const dropped = droppedBy(decision);
-    switch (decision & KIND) {
-      case SEND:
-      case WAIT: {
-        const { delayMs } = engine;
-        this.#calm();
-        this.#drop(dropped, true);
-        if (this.#over) return; // whoever heard an abort may have aborted us
-        if (delayMs >= 0) this.#disarm = engine.host.arm(delayMs, this.#wake);
-        if ((decision & KIND) === SEND) this.#start(number);
-        else this.#sleep();
-        return;
-      }
-      case DONE: {
-        const reason = STOP_REASONS[engine.reason]!;
-        if (decision & HELD) engine.cancel(this.#call.handle);
-        const last = this.#attempts.find(({ attempt }) => attempt === number);
-        const timedOut = (dropped & (1 << number)) !== 0;
-        this.#end();
-        this.#drop(dropped & ~(1 << number), timedOut);
-        if (last === undefined) this.#refuse(this.#timeout(), number, reason);
-        else if (timedOut) this.#timeOut(last, reason);
-        else this.#finish(last, reason);
-        return;
-      }
-      case REJECT: {
-        const { delayMs } = engine;
-        const reason = REFUSAL_REASONS[engine.reason]!;
-        const policy = POLICIES[engine.policy]!;
-        this.#end();
-        this.#drop(dropped, true);
-        const { site: { stack }, key } = this.#call;
-        const late = reason === "deadline-exceeded" && this.#sent > 0;
-        const retryAfterMs = delayMs < 0 ? undefined : delayMs;
-        const error = late
-          ? this.#timeout()
-          : new RejectedError({ reason, policy, stackName: stack.name, key, retryAfterMs, cause: this.#discarded });
-        this.#refuse(error, this.#sent, late ? "deadline-exceeded" : "refused");
-        return;
-      }
-      default:
-        this.#goOnAlone(ended);
+    if (kind === SEND || kind === WAIT) {
+      const { delayMs } = engine;
+      this.#calm();
+      this.#drop(dropped, true);
+      if (this.#over) return; // whoever heard an abort may have aborted us
+      if (delayMs >= 0) this.#disarm = engine.host.arm(delayMs, this.#wake);
+      if (kind === SEND) this.#start(number);
+      else this.#sleep();
+    } else if (kind === DONE) {
+      const reason = STOP_REASONS[engine.reason]!;
+      if (decision & HELD) engine.cancel(call.handle);
+      const last = this.#attempts.find(({ attempt }) => attempt === number);
+      const timedOut = (dropped & (1 << number)) !== 0;
+      this.#end();
+      this.#drop(dropped & ~(1 << number), timedOut);
+      if (last === undefined) this.#refuse(this.#timeout(), number, reason);
+      else if (timedOut) this.#timeOut(last, reason);
+      else this.#finish(last, reason);
+    } else if (kind === REJECT) {
+      const { delayMs } = engine;
+      const reason = REFUSAL_REASONS[engine.reason]!;
+      const policy = POLICIES[engine.policy]!;
+      this.#end();
+      this.#drop(dropped, true);
+      if (reason === "deadline-exceeded" && this.#sent > 0) return this.#refuse(this.#timeout(), this.#sent, reason);
+      const retryAfterMs = delayMs < 0 ? undefined : delayMs;
+      const error = new RejectedError({ reason, policy, stackName: stack.name, key: call.key, retryAfterMs, cause: this.#discarded });
+      this.#refuse(error, this.#sent, "refused");
+    } else {
+      this.#goOnAlone(ended);
     }
   }
 
@@ -119,13 +111,7 @@ export class Race<T> implements Follower {
     const attempt = new Attempt(call, number, call.site.engine.now);
     this.#attempts.push(attempt);
     this.#sent = number;
-    let result: PromiseLike<T> | T;
-    try {
-      result = call.operation(attempt);
-    } catch (error) {
-      result = Promise.reject(error);
-    }
-    (result instanceof Promise ? result : Promise.resolve(result)).then(
+    start(attempt).then(
       (value) => this.#ended(attempt, FULFILLED, value),
       (error) => this.#ended(attempt, REJECTED, error),
     );
@@ -175,10 +161,10 @@ export class Race<T> implements Follower {
 
   #finish(attempt: Attempt<T>, reason: StopReason): void {
     const { result, state, controller } = attempt;
-    const call = this.#call;
-    report(call, result, this.#sent, reason);
+    const { signal } = this.#call;
+    report(this.#call, result, this.#sent, reason);
     if (state === REJECTED) return this.#reject(result);
-    if (call.signal !== undefined && controller !== undefined) followToEnd(call.signal, result, controller);
+    if (signal !== undefined && controller !== undefined) followToEnd(signal, result, controller);
     this.#resolve(result as T);
   }
 
@@ -203,30 +189,24 @@ export class Race<T> implements Follower {
   /** Gives up the attempts of a set: for lack of time, or because another one won. */
   #drop(set: number, timedOut: boolean): void {
     if (set === 0) return;
-    const reason = (attempt: Attempt<T>): unknown => (timedOut ? this.#timeout(attempt) : superseded());
-    for (const attempt of this.#attempts) if (set & (1 << attempt.attempt)) this.#giveUp(attempt, reason);
+    for (const attempt of this.#attempts) {
+      if (set & (1 << attempt.attempt)) this.#giveUp(attempt, () => (timedOut ? this.#timeout(attempt) : superseded()));
+    }
     this.#attempts = this.#attempts.filter(({ state }) => state !== DROPPED);
   }
 
-  #giveUp(attempt: Attempt<T>, reason: (attempt: Attempt<T>) => unknown): void {
+  #giveUp(attempt: Attempt<T>, reason: () => unknown): void {
     const { state, result } = attempt;
-    if (state === RUNNING) {
-      const why = reason(attempt);
-      this.#discarded = why;
-      attempt.abort(why);
-      return;
-    }
+    if (state === RUNNING) return attempt.abort((this.#discarded = reason()));
     this.#discarded = state === FULFILLED && isResponse(result) ? { status: result.status, headers: result.headers } : result;
     attempt.state = DROPPED;
     discard(result);
   }
 
-  /** Time was up for this attempt, or for the whole call; the engine knows which, and says only that. */
   #timeout(attempt?: Attempt<T>): TimeoutError {
     const { site: { engine, stack }, startedAt, key } = this.#call;
-    const ofAttempt = attempt !== undefined && engine.now - attempt.startedAt >= stack.attemptLimitMs;
     return new TimeoutError({
-      policy: ofAttempt ? "attemptTimeout" : "deadline",
+      policy: cutBy(attempt),
       stackName: stack.name,
       key,
       attempt: attempt?.attempt ?? this.#sent,
@@ -236,8 +216,12 @@ export class Race<T> implements Follower {
   }
 }
 
-/** An epoch that no engine has. */
-const ALONE = -1;
+/** Which limit ended an attempt, or the call between attempts. Told by its age: the engine knows, but does not say. */
+function cutBy<T>(attempt: Attempt<T> | undefined): "attemptTimeout" | "deadline" {
+  if (attempt === undefined) return "deadline";
+  const { engine, stack } = attempt.call.site;
+  return engine.now - attempt.startedAt >= stack.attemptLimitMs ? "attemptTimeout" : "deadline";
+}
 
 function superseded(): DOMException {
   return new DOMException("Another attempt has answered", "AbortError");

@@ -1,11 +1,27 @@
-// Objects that several stacks share: built once by their owner, and anew in every engine instance that needs them.
+// Settings, as they cross to the engine, and objects that several stacks share: settings with an identity, built once by
+// their owner, and anew in every engine instance that needs them.
 
-import type { Settings } from "./config.js";
+export interface Settings {
+  /** What every path begins with: nothing in a stack, the maker's name in a shared object. */
+  readonly root: string;
+  /** Policies turned on, by code. */
+  readonly on: readonly number[];
+  readonly values: readonly Value[];
+  readonly shares: readonly { readonly policy: number; readonly object: SharedObject }[];
+}
 
-/** Settings with an identity. The state behind them lives in the engine. */
+export interface Value {
+  readonly policy: number;
+  readonly option: number;
+  readonly number: number;
+  /** As the user wrote it. */
+  readonly given: unknown;
+}
+
+/** The state behind it lives in the engine. */
 export class SharedObject {
-  readonly settings: Settings;
   readonly policy: string;
+  readonly settings: Settings;
 
   constructor(policy: string, settings: Settings) {
     this.policy = policy;

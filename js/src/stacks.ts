@@ -1,29 +1,11 @@
-// Stacks as this side knows them, and the cache that keeps a guard built inside a handler from becoming a new stack each time.
+// The cache that keeps a guard built inside a handler from becoming a new stack each time.
 
-import { attemptLimit, fingerprint, isRacing, readStack, type Settings } from "./config.js";
+import { fingerprint, readStack } from "./config.js";
 import type { Engine } from "./engine.js";
 import { ConfigError } from "./errors.js";
-import type { Listener } from "./events.js";
 import type { SharedObject } from "./shared.js";
+import { Stack } from "./stack.js";
 import type { Config } from "./types.js";
-
-export class Stack {
-  /** Its number in the engine's present instance. */
-  id = -1;
-  readonly name: string | undefined;
-  readonly settings: Settings;
-  /** Whether its attempts may be given up by somebody else than the caller. */
-  readonly racing: boolean;
-  readonly attemptLimitMs: number;
-  readonly listeners = new Set<{ readonly type: string; readonly listener: Listener }>();
-
-  constructor(name: string | undefined, settings: Settings) {
-    this.name = name;
-    this.settings = settings;
-    this.racing = isRacing(settings);
-    this.attemptLimitMs = attemptLimit(settings);
-  }
-}
 
 /** The stacks of one engine, by what they are. */
 export class Stacks {

@@ -1,12 +1,29 @@
 // The types users see. What each option means, its range and its default stand in docs/policies/.
 
-import type { Host } from "./host.js";
 import type { CircuitBreaker, RetryBudget } from "./shared.js";
 
 /** Milliseconds, or a number with a unit: `"250ms"`, `"10s"`, `"2m"`, `"1h"`. */
 export type Duration = number | `${number}${"ms" | "s" | "m" | "h"}`;
 
 export type Fetch = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
+
+/** What is taken from the world outside. */
+export interface Host {
+  /** Milliseconds on any clock; steps back and standing still are allowed. */
+  now(): number;
+  /** A whole number from 0 up to 2⁵³, without it. */
+  random(): number;
+  /**
+   * Calls `wake` once, `delayMs` from now or later, in the asynchronous context of the caller; returns how to call it off.
+   * Delays may be longer than a timer of the runtime can be.
+   */
+  arm(delayMs: number, wake: () => void): () => void;
+  fetch: Fetch;
+  /** Milliseconds since 1970, for dates in headers; `now` where absent. */
+  wallNow?(): number;
+  /** Whether one call may wake another that waits in line. */
+  wakesOthers(): boolean;
+}
 
 /** One stack of policies. An absent policy is off, `{}` is its defaults. */
 export interface Config {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isRacing, readShared, readStack } from "../src/config.js";
 import { ConfigError, reportOf, type RejectedError } from "../src/index.js";
-import { OPTIONS, POLICIES } from "../src/generated/vocabulary.js";
+import { DEFAULTS, OPTIONS, POLICIES } from "../src/generated/vocabulary.js";
 import { SharedObject } from "../src/shared.js";
 import type { Config } from "../src/types.js";
 import { reasonOf } from "./support/host.js";
@@ -78,8 +78,9 @@ test("every option of every policy is reached by its path, and takes its own def
   for (const policy of POLICIES) {
     if (policy === "hedge") continue; // not offered yet
     const section = { deadline: "timeout", attemptTimeout: "timeout", budget: "retry.budget" }[policy as string] ?? policy;
-    for (const { name, kind, words, default: value } of OPTIONS[policy]) {
-      const given = value === null ? false : kind === "flag" ? value === 1 : kind === "word" ? words![value] : value;
+    for (const [position, [name, kind]] of OPTIONS[policy].entries()) {
+      const value = DEFAULTS[policy][position] as number | null;
+      const given = value === null ? false : kind === "flag" ? value === 1 : typeof kind !== "string" ? kind[value] : value;
       const config = `${section}.${name}`.split(".").reduceRight<unknown>((inner, key) => ({ [key]: inner }), given);
       shim().guard(config as Config);
     }

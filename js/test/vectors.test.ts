@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { attemptOf, DONE, droppedBy, HELD, KIND, REJECT, SEND, UNGUARDED, WAIT } from "../src/engine.js";
+import { attemptOf, DONE, droppedBy, HELD, KIND, REJECT, SEND, UNGUARDED, WAIT } from "../src/decision.js";
 import { BREAKER_STATES, OPTIONS, OUTCOMES, POLICIES, REFUSAL_REASONS, STOP_REASONS } from "../src/generated/vocabulary.js";
 import { AT, Instance } from "../src/instance.js";
 import { KeyNames, NEW } from "../src/keys.js";
@@ -85,7 +85,7 @@ class World {
     if (typeof options === "string") return accepted(exports.config_share(kind, this.#objects.get(options)!), policy);
     exports.config_on(kind);
     for (const [name, number] of Object.entries(options)) {
-      const position = OPTIONS[policy].findIndex((option) => option.name === name);
+      const position = OPTIONS[policy].findIndex(([option]) => option === name);
       accepted(exports.config_set(kind, position, number ?? NaN), `${policy}.${name}`);
     }
   }

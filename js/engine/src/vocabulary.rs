@@ -1,45 +1,36 @@
-//! The words and options that the other side reads, written as TypeScript from the engine's own tables.
+//! The words and options that the other side reads, written as TypeScript from the engine's own tables. Every byte of it that
+//! the shim uses travels to users, so it is tuples, and every list of words is written once.
 
 use std::fmt::Write;
 
 use forbear::config::{ConfigReason, OptionKind, OptionSpec};
 use forbear::event::{FieldKind, VerdictWord, What};
 use forbear::policy::Kind;
+use forbear::policy::circuit_breaker::StateWord;
 use forbear::{RefusalReason, StopReason};
 
 /// The whole file.
 #[must_use]
 pub fn typescript() -> String {
     let mut out = String::from(HEADER);
-    words(&mut out, "POLICIES", "The policies, by code.", Kind::WORDS);
-    words(&mut out, "STOP_REASONS", "Why calls end, by code.", StopReason::WORDS);
-    words(&mut out, "REFUSAL_REASONS", "Why calls are refused, by code.", RefusalReason::WORDS);
-    words(&mut out, "VERDICTS", "What attempts say about the upstream, by code.", VerdictWord::WORDS);
-    words(
-        &mut out,
-        "OUTCOMES",
-        "How an attempt's end crosses, by code; HTTP statuses cross as they are.",
-        crate::outcome::WORDS,
-    );
-    words(&mut out, "CONFIG_REASONS", "Why configurations are refused, by code.", ConfigReason::WORDS);
-    words(
-        &mut out,
-        "BREAKER_STATES",
-        "The states of a circuit, by code.",
-        forbear::policy::circuit_breaker::StateWord::WORDS,
-    );
+    for (name, about, words) in WORDS {
+        let _ = writeln!(out, "\n/** {about} */\nexport const {name} = {} as const;", list(words));
+    }
     options(&mut out);
+    defaults(&mut out);
     events(&mut out);
     out
 }
 
-fn words(out: &mut String, name: &str, about: &str, words: &[&str]) {
-    let _ = writeln!(out, "\n/** {about} */\nexport const {name} = {} as const;", list(words));
-}
-
+/// The words, as an array.
 fn list(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
     format!("[{}]", quoted.join(", "))
+}
+
+/// The words, by the name of their list if they have one.
+fn named(words: &[&str]) -> String {
+    WORDS.iter().find(|(_, _, list)| *list == words).map_or_else(|| list(words), |(name, ..)| String::from(*name))
 }
 
 fn options(out: &mut String) {
@@ -47,65 +38,79 @@ fn options(out: &mut String) {
     out.push_str("export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> = {\n");
     for kind in Kind::ALL {
         let _ = writeln!(out, "  {}: [", kind.word());
-        for (position, spec) in kind.options().iter().enumerate() {
-            let _ = writeln!(out, "    {},", option(spec, kind.default_of(position)));
+        for spec in kind.options() {
+            let _ = writeln!(out, "    {},", option(spec));
         }
         out.push_str("  ],\n");
     }
     out.push_str("};\n");
 }
 
-fn option(spec: &OptionSpec, default: f64) -> String {
+fn option(spec: &OptionSpec) -> String {
     let OptionSpec { name, kind, min, max, can_be_off } = spec;
-    let default = if default.is_nan() { String::from("null") } else { default.to_string() };
-    let (kind, words) = match kind {
-        OptionKind::Duration => ("duration", String::new()),
-        OptionKind::Count => ("count", String::new()),
-        OptionKind::Ratio => ("ratio", String::new()),
-        OptionKind::Flag => ("flag", String::new()),
-        OptionKind::Word(words) => ("word", format!(", words: {}", list(words))),
+    let kind = match kind {
+        OptionKind::Duration => String::from("\"duration\""),
+        OptionKind::Count => String::from("\"count\""),
+        OptionKind::Ratio => String::from("\"ratio\""),
+        OptionKind::Flag => String::from("\"flag\""),
+        OptionKind::Word(words) => named(words),
     };
-    format!(
-        "{{ name: {name:?}, kind: {kind:?}, min: {min}, max: {max}, off: {can_be_off}, default: {default}{words} }}"
-    )
+    let off = if *can_be_off { ", true" } else { "" };
+    format!("[{name:?}, {kind}, {min}, {max}{off}]")
+}
+
+fn defaults(out: &mut String) {
+    out.push_str("\n/** What each option is when it is absent; `null` is off. The shim has no use for them: absent options do not cross. */\n");
+    out.push_str("export const DEFAULTS: Record<(typeof POLICIES)[number], readonly (number | null)[]> = {\n");
+    for kind in Kind::ALL {
+        let defaults: Vec<String> =
+            (0..kind.options().len()).map(|position| default(kind.default_of(position))).collect();
+        let _ = writeln!(out, "  {}: [{}],", kind.word(), defaults.join(", "));
+    }
+    out.push_str("};\n");
+}
+
+fn default(value: f64) -> String {
+    if value.is_nan() { String::from("null") } else { value.to_string() }
 }
 
 fn events(out: &mut String) {
-    out.push_str("\n/** The kinds of events, by code, each with its facts in the order of their numbers. */\n");
+    out.push_str("\n/** The kinds of events, by code. */\n");
     out.push_str("export const EVENTS: readonly EventSpec[] = [\n");
     for spec in What::SPECS {
-        let fields: Vec<String> = spec.fields.iter().map(|(name, kind)| field(name, *kind)).collect();
-        let _ = writeln!(out, "  {{ name: {:?}, fields: [{}] }},", spec.name, fields.join(", "));
+        let fields = spec.fields.iter().map(|(name, kind)| field(name, *kind));
+        let parts: Vec<String> = std::iter::once(format!("{:?}", spec.name)).chain(fields).collect();
+        let _ = writeln!(out, "  [{}],", parts.join(", "));
     }
     out.push_str("];\n");
 }
 
 fn field(name: &str, kind: FieldKind) -> String {
     match kind {
-        FieldKind::Count => format!("{{ name: {name:?}, kind: \"count\" }}"),
-        FieldKind::Millis => format!("{{ name: {name:?}, kind: \"millis\" }}"),
-        FieldKind::Word(words) => format!("{{ name: {name:?}, kind: \"word\", words: {} }}", list(words)),
+        FieldKind::Count | FieldKind::Millis => format!("{name:?}"),
+        FieldKind::Word(words) => format!("[{name:?}, {}]", named(words)),
     }
 }
 
+/// Lists of words: name, what they are, the words.
+const WORDS: [(&str, &str, &[&str]); 7] = [
+    ("POLICIES", "The policies, by code.", Kind::WORDS),
+    ("STOP_REASONS", "Why calls end, by code.", StopReason::WORDS),
+    ("REFUSAL_REASONS", "Why calls are refused, by code.", RefusalReason::WORDS),
+    ("VERDICTS", "What attempts say about the upstream, by code.", VerdictWord::WORDS),
+    ("OUTCOMES", "How an attempt's end crosses, by code; HTTP statuses cross as they are.", crate::outcome::WORDS),
+    ("CONFIG_REASONS", "Why configurations are refused, by code.", ConfigReason::WORDS),
+    ("BREAKER_STATES", "The states of a circuit, by code.", StateWord::WORDS),
+];
+
 const HEADER: &str = r#"// Written from the engine's own tables by `npm run generate`; a test holds it to them.
 
-/** One option of one policy. Durations are in milliseconds; `default: null` means off. */
-export interface OptionSpec {
-  readonly name: string;
-  readonly kind: "duration" | "count" | "ratio" | "flag" | "word";
-  readonly min: number;
-  readonly max: number;
-  readonly off: boolean;
-  readonly default: number | null;
-  readonly words?: readonly string[];
-}
+/** One option of one policy. Durations are in milliseconds; of words the number is the place in their list. */
+export type OptionSpec = readonly [name: string, kind: OptionKind | readonly string[], min: number, max: number, canBeOff?: true];
+export type OptionKind = "duration" | "count" | "ratio" | "flag";
 
-/** One kind of event. A field of kind `millis` is −1 when there is none. */
-export interface EventSpec {
-  readonly name: string;
-  readonly fields: readonly { readonly name: string; readonly kind: "count" | "millis" | "word"; readonly words?: readonly string[] }[];
-}
+/** One kind of event, and its facts in the order of their numbers: words where there is a list, else the number; below 0 none. */
+export type EventSpec = readonly [name: string, ...facts: readonly (string | readonly [name: string, words: readonly string[]])[]];
 "#;
 
 #[cfg(test)]

@@ -1,0 +1,49 @@
+// The steps that both shapes of a call (driver.ts, race.ts) take.
+
+import { FULFILLED, type Attempt, type Call } from "./call.js";
+import { UNGUARDED } from "./decision.js";
+import { brandOf } from "./errors.js";
+import { classified, isResponse, outcomeOfError, outcomeOfValue, retryAfterOfError, TIMEOUT } from "./outcome.js";
+import { tell } from "./report.js";
+import type { StopReason } from "./types.js";
+
+/** Begins an attempt: makes a promise of whatever the operation does. */
+export function start<T>(attempt: Attempt<T>): Promise<T> {
+  try {
+    const result = attempt.call.operation(attempt);
+    return result instanceof Promise ? result : Promise.resolve(result);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** Tells the engine how an attempt ended. A call of another epoch is told to go on by itself. */
+export function settle<T>(attempt: Attempt<T>): number {
+  const { call, state, result } = attempt;
+  const { engine, classify } = call.site;
+  const fulfilled = state === FULFILLED;
+  const said = classify && classified(classify, fulfilled ? { ok: true, value: result } : { ok: false, error: result }, attempt.attempt);
+  const outcome = said ?? (fulfilled ? outcomeOfValue(result) : outcomeOfError(result));
+  let retryAfterMs = -1;
+  if (!fulfilled) retryAfterMs = retryAfterOfError(result);
+  else if (outcome >= 400 && isResponse(result)) retryAfterMs = engine.retryAfterOf(result);
+  if (call.epoch !== engine.epoch) return UNGUARDED;
+  return engine.settle(call.handle, attempt.attempt, outcome, retryAfterMs, attempt.latencyMs);
+}
+
+/**
+ * The caller is gone. What runs is given up without evidence, unless the caller is an outer stack whose time was up: that
+ * is a timeout for whoever stands inside it, or an inner breaker would never see a stalled upstream.
+ */
+export function leave<T>(call: Call<T>, running: readonly Attempt<T>[], reason: unknown): void {
+  const { engine } = call.site;
+  if (call.epoch !== engine.epoch) return;
+  if (brandOf(reason) === "TimeoutError") for (const { attempt } of running) engine.settle(call.handle, attempt, TIMEOUT, -1, -1);
+  if (call.epoch === engine.epoch) engine.cancel(call.handle);
+}
+
+export function report<T>(call: Call<T>, result: unknown, attempts: number, stopReason: StopReason): void {
+  if (!(result instanceof Error || isResponse(result))) return;
+  const { startedAt, key, site: { engine, stack } } = call;
+  tell(result, { attempts, elapsedMs: Math.max(0, engine.now - startedAt), stopReason, stack: stack.name, key });
+}
