@@ -1,5 +1,5 @@
 // Reads what users write into what crosses to the engine: which policies are on, and numbers for their options. Names,
-// kinds and words come from the engine's own tables; ranges are checked by the engine itself, and worded here.
+// kinds and words come from the engine's own tables. Values are checked by the engine itself; here are the words for it.
 
 import { readDuration, showDuration } from "./duration.js";
 import { ConfigError } from "./errors.js";
@@ -47,7 +47,7 @@ export function refusal(
   if (spec === undefined) return new ConfigError(`${root || "configuration"}: refused by the engine (${word})`);
   const value = values.find((value) => value.policy === policy && value.option === option);
   const beside = word === "conflict" ? " beside the other options" : "";
-  return wrong(join(root || sectionOf(name), spec[0]), value ? value.given : number, allowedFor(spec, min, max), beside);
+  return wrong(join(root || sectionOf(name), spec[0]), value ? value.given : number, allowed(spec, min, max), beside);
 }
 
 /** A duration outside any configuration, such as a call's own timeout. */
@@ -109,7 +109,7 @@ function read(config: unknown, root: string, whole: Place): Settings {
     } else if (option !== undefined && (below.size === 0 || typeof given !== "object")) {
       if (given === false && mayBeOff) return;
       on.add(option.policy);
-      values.push({ policy: option.policy, option: option.option, number: toNumber(option.spec, path, given), given });
+      values.push({ policy: option.policy, option: option.option, number: toNumber(option.spec, given), given });
     } else if (below.size > 0 && (given !== false || path === root)) {
       if (typeof given !== "object" || given === null || Array.isArray(given)) throw wrong(path, given, "an object");
       const entries = Object.entries(given).filter(([, value]) => value !== undefined);
@@ -127,15 +127,13 @@ function read(config: unknown, root: string, whole: Place): Settings {
   return { root, on: [...on], values, shares };
 }
 
-function toNumber(spec: OptionSpec, path: string, given: unknown): number {
-  const [, kind, min, max, canBeOff] = spec;
-  if (canBeOff && (given === false || given === Infinity)) return NaN;
-  let number: unknown = given;
-  if (kind === "duration") number = readDuration(given);
-  else if (kind === "flag") number = typeof given === "boolean" ? Number(given) : NaN;
-  else if (typeof kind !== "string") number = kind.includes(given as string) ? kind.indexOf(given as string) : NaN;
-  if (typeof number !== "number" || Number.isNaN(number)) throw wrong(path, given, allowedFor(spec, min, max));
-  return number;
+/** What crosses for a value: NaN where it is off, and −1, which no option may be, where it cannot be read. */
+function toNumber([, kind]: OptionSpec, given: unknown): number {
+  if (kind === "flag") return typeof given === "boolean" ? Number(given) : -1;
+  if (given === false || given === Infinity) return NaN;
+  if (typeof kind !== "string") return kind.indexOf(given as string);
+  const number = kind === "duration" ? readDuration(given) : given;
+  return Number.isFinite(number) ? (number as number) : -1;
 }
 
 // ——— wording ———
@@ -151,12 +149,11 @@ function unknownName(path: string, name: string, known: readonly string[]): Conf
   return new ConfigError(`${path}: unknown; ${letters <= Math.ceil(name.length / 3) ? `did you mean "${nearest}"?` : `known are ${allowed}`}`, { path, allowed });
 }
 
-function allowedFor([, kind, , , canBeOff]: OptionSpec, min: number, max: number): string {
-  let allowed = `${min} to ${max}`;
-  if (kind === "duration") allowed = `${showDuration(min)} to ${showDuration(max)}`;
-  else if (kind === "flag") allowed = "true or false";
-  else if (typeof kind !== "string") allowed = `one of ${kind.join(", ")}`;
-  return canBeOff ? `${allowed}, or false` : allowed;
+function allowed([, kind, canBeOff]: OptionSpec, min: number, max: number): string {
+  if (kind === "flag") return "true or false";
+  if (typeof kind !== "string") return `one of ${kind.join(", ")}`;
+  const show = kind === "duration" ? showDuration : String;
+  return `${show(min)} to ${show(max)}${canBeOff ? ", or false" : ""}`;
 }
 
 function show(value: unknown): string {

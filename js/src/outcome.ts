@@ -2,11 +2,12 @@
 // first (brands, marks the runtime sets, error codes, DOMException names) and by their words last, since words change.
 
 import { brandOf, type RejectedError } from "./errors.js";
-import { OUTCOMES } from "./generated/vocabulary.js";
+import { VERDICTS } from "./generated/vocabulary.js";
 import type { Classify, Settled } from "./types.js";
 
 // By their places among OUTCOMES.
 const SUCCESS = 0;
+const ANSWERED = 1;
 const UNAVAILABLE = 3;
 const SHEDDING = 4;
 const TRANSIENT = 5;
@@ -16,14 +17,15 @@ const REJECTED = 8;
 const DEFECT = 9;
 const CANCELLED = 10;
 
+const OF_VERDICTS = [SUCCESS, ANSWERED, UNAVAILABLE, TRANSIENT, TIMEOUT, REJECTED, DEFECT, CANCELLED];
+
 /** What a classifier says, or undefined when there is none, it has nothing to say, or it fails. */
 export function classified(classify: Classify | undefined, settled: Settled, attempt: number): number | undefined {
   if (classify === undefined) return undefined;
   try {
     const said = classify(settled, { attempt });
     if (typeof said === "number") return said >= 100 && said <= 599 ? said : undefined;
-    const code = said === "overload" ? UNAVAILABLE : (OUTCOMES as readonly unknown[]).indexOf(said);
-    return code < 0 ? undefined : code;
+    return OF_VERDICTS[VERDICTS.indexOf(said!)];
   } catch {
     return undefined;
   }

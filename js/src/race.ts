@@ -39,9 +39,12 @@ export class Race<T> implements Follower {
       this.#sent = 1;
     }
     const { signal } = call;
-    if (signal?.aborted) return this.left(reasonOf(signal)), this;
-    if (signal !== undefined) follow(signal, this);
-    this.#act(decision, first);
+    if (signal?.aborted) {
+      this.left(reasonOf(signal));
+    } else {
+      if (signal !== undefined) follow(signal, this);
+      this.#act(decision, first);
+    }
   }
 
   /** The caller's signal has aborted. */

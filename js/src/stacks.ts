@@ -27,8 +27,8 @@ export class Stacks {
     let stack = this.#byFingerprint.get(print);
     if (stack === undefined) {
       if (this.#byFingerprint.size >= MOST_STACKS) {
-        throw new ConfigError(`${MOST_STACKS} different stacks exist already. Build guards once, at module scope, and not inside a handler; ` +
-          "what differs from call to call goes into the call's options or into guard.with()");
+        throw new ConfigError(`${MOST_STACKS} different stacks exist. Build guards once, at module scope, not inside a handler; ` +
+          "what differs from call to call goes into its options or guard.with()");
       }
       stack = new Stack(name, settings);
       this.#engine.add(stack);

@@ -47,16 +47,15 @@ fn options(out: &mut String) {
 }
 
 fn option(spec: &OptionSpec) -> String {
-    let OptionSpec { name, kind, min, max, can_be_off } = spec;
+    let OptionSpec { name, kind, can_be_off, .. } = spec;
     let kind = match kind {
         OptionKind::Duration => String::from("\"duration\""),
-        OptionKind::Count => String::from("\"count\""),
-        OptionKind::Ratio => String::from("\"ratio\""),
+        OptionKind::Count | OptionKind::Ratio => String::from("\"number\""),
         OptionKind::Flag => String::from("\"flag\""),
         OptionKind::Word(words) => named(words),
     };
     let off = if *can_be_off { ", true" } else { "" };
-    format!("[{name:?}, {kind}, {min}, {max}{off}]")
+    format!("[{name:?}, {kind}{off}]")
 }
 
 fn defaults(out: &mut String) {
@@ -105,9 +104,8 @@ const WORDS: [(&str, &str, &[&str]); 7] = [
 
 const HEADER: &str = r#"// Written from the engine's own tables by `npm run generate`; a test holds it to them.
 
-/** One option of one policy. Durations are in milliseconds; of words the number is the place in their list. */
-export type OptionSpec = readonly [name: string, kind: OptionKind | readonly string[], min: number, max: number, canBeOff?: true];
-export type OptionKind = "duration" | "count" | "ratio" | "flag";
+/** One option of one policy: a kind of number, or words. Its range is the engine's business. */
+export type OptionSpec = readonly [name: string, kind: "duration" | "number" | "flag" | readonly string[], canBeOff?: true];
 
 /** One kind of event, and its facts in the order of their numbers: words where there is a list, else the number; below 0 none. */
 export type EventSpec = readonly [name: string, ...facts: readonly (string | readonly [name: string, words: readonly string[]])[]];
