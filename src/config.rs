@@ -4,6 +4,8 @@
 //! stand in one line, and the typed struct, the numbers that cross the wasm boundary, the generated tables of the docs
 //! and of the JavaScript shim all come from there.
 
+use alloc::boxed::Box;
+
 use crate::policy::Kind;
 use crate::ratio::Ratio;
 use crate::time::Duration;
@@ -38,9 +40,15 @@ pub enum OptionKind {
     Word(&'static [&'static str]),
 }
 
+/// Why a configuration was refused; its facts are those of [`RefusedValue`].
+///
+/// They lie in a box of their own, so that every result that may carry them stays small.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConfigError(Box<RefusedValue>);
+
 /// A value that was refused: which option, what was given, and what may be given.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ConfigError {
+pub struct RefusedValue {
     /// The policy.
     pub policy: Kind,
     /// The option, by the name users write.
@@ -71,9 +79,29 @@ words! {
     }
 }
 
+impl ConfigError {
+    #[cold]
+    pub(crate) fn new(policy: Kind, option: &'static str, given: f64, range: (f64, f64), reason: ConfigReason) -> Self {
+        let (min, max) = range;
+        Self(Box::new(RefusedValue { policy, option, given, min, max, reason }))
+    }
+
+    /// Says that beside another option's value only `min..=max` is allowed.
+    pub(crate) fn conflict(policy: Kind, option: &'static str, given: f64, min: f64, max: f64) -> Self {
+        Self::new(policy, option, given, (min, max), ConfigReason::Conflict)
+    }
+}
+
+impl core::ops::Deref for ConfigError {
+    type Target = RefusedValue;
+    fn deref(&self) -> &RefusedValue {
+        &self.0
+    }
+}
+
 impl core::fmt::Display for ConfigError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Self { policy, option, given, min, max, reason } = self;
+        let RefusedValue { policy, option, given, min, max, reason } = **self;
         write!(f, "{}.{option}: {} ({given}); allowed are {min} to {max}", policy.word(), reason.word())
     }
 }
@@ -157,62 +185,32 @@ impl OptionSpec {
     /// The error that says that this value is outside the option's range.
     #[must_use]
     pub fn refuse(&self, policy: Kind, given: f64) -> ConfigError {
-        let Self { name: option, min, max, .. } = *self;
-        ConfigError { policy, option, given, min, max, reason: ConfigReason::OutOfRange }
-    }
-
-    /// The error that says that beside another option's value only `min..=max` is allowed.
-    #[must_use]
-    pub fn conflict(&self, policy: Kind, given: f64, min: f64, max: f64) -> ConfigError {
-        ConfigError { policy, option: self.name, given, min, max, reason: ConfigReason::Conflict }
+        ConfigError::new(policy, self.name, given, (self.min, self.max), ConfigReason::OutOfRange)
     }
 }
 
 /// What every policy's configuration can do; written by [`options!`].
-pub trait Config: Clone + Default {
+pub trait Config {
     /// The policy it configures.
-    const KIND: Kind;
+    fn kind(&self) -> Kind;
+
     /// Its options, in order.
-    const OPTIONS: &'static [OptionSpec];
+    fn options(&self) -> &'static [OptionSpec];
 
     /// The place of the option at this position.
-    fn value(&self, option: usize) -> Option<&dyn OptionValue>;
-
-    /// The place of the option at this position, to set it.
-    fn value_mut(&mut self, option: usize) -> Option<&mut dyn OptionValue>;
-
-    /// The value of the option at this position, as a number; NaN for off and for no such option.
-    fn number(&self, option: usize) -> f64 {
-        self.value(option).map_or(f64::NAN, OptionValue::number)
-    }
-
-    /// Sets the option at this position, if the number is in its range.
-    ///
-    /// # Errors
-    /// Names the option, the number and the range.
-    fn set(&mut self, option: usize, number: f64) -> Result<(), ConfigError> {
-        set(Self::KIND, Self::OPTIONS, option, self.value_mut(option), number)
-    }
-
-    /// Checks every value against its own range.
-    ///
-    /// # Errors
-    /// Names the first option that is outside its range.
-    fn check_ranges(&self) -> Result<(), ConfigError> {
-        check_ranges(Self::KIND, Self::OPTIONS, &|option| self.number(option))
-    }
+    fn value(&mut self, option: usize) -> Option<&mut dyn OptionValue>;
 }
 
-fn set(
-    policy: Kind,
-    options: &[OptionSpec],
-    option: usize,
-    value: Option<&mut dyn OptionValue>,
-    number: f64,
-) -> Result<(), ConfigError> {
-    let (Some(spec), Some(value)) = (options.get(option), value) else {
-        let reason = ConfigReason::UnknownOption;
-        return Err(ConfigError { policy, option: "", given: number, min: f64::NAN, max: f64::NAN, reason });
+/// The value of the option at this position, as a number; NaN for off and for no such option.
+pub(crate) fn number(config: &mut dyn Config, option: usize) -> f64 {
+    config.value(option).map_or(f64::NAN, |value| value.number())
+}
+
+/// Sets the option at this position, if the number is in its range.
+pub(crate) fn set(config: &mut dyn Config, option: usize, number: f64) -> Result<(), ConfigError> {
+    let (policy, spec) = (config.kind(), config.options().get(option));
+    let (Some(spec), Some(value)) = (spec, config.value(option)) else {
+        return Err(ConfigError::new(policy, "", number, (f64::NAN, f64::NAN), ConfigReason::UnknownOption));
     };
     if !spec.accepts(number) {
         return Err(spec.refuse(policy, number));
@@ -221,11 +219,12 @@ fn set(
     Ok(())
 }
 
-fn check_ranges(policy: Kind, options: &[OptionSpec], number: &dyn Fn(usize) -> f64) -> Result<(), ConfigError> {
-    for (option, spec) in options.iter().enumerate() {
-        let given = number(option);
+/// Checks every value against its own range.
+pub(crate) fn check_ranges(config: &mut dyn Config) -> Result<(), ConfigError> {
+    for (option, spec) in config.options().iter().enumerate() {
+        let given = number(config, option);
         if !spec.accepts(given) {
-            return Err(spec.refuse(policy, given));
+            return Err(spec.refuse(config.kind(), given));
         }
     }
     Ok(())
@@ -237,7 +236,7 @@ macro_rules! options {
         $($(#[$doc:meta])* $field:ident: $Type:ty as $name:literal, $option_kind:expr, $default:expr, $min:literal..=$max:literal;)*
     }) => {
         $(#[$about])*
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct $Config { $($(#[$doc])* pub $field: $Type,)* }
 
         impl Default for $Config {
@@ -246,34 +245,65 @@ macro_rules! options {
             }
         }
 
-        impl $crate::config::Config for $Config {
-            const KIND: $crate::policy::Kind = $crate::policy::Kind::$kind;
+        impl $Config {
+            /// The policy it configures.
+            pub const KIND: $crate::policy::Kind = $crate::policy::Kind::$kind;
 
-            const OPTIONS: &'static [$crate::config::OptionSpec] = &[$($crate::config::OptionSpec {
-                name: $name,
-                kind: $option_kind,
-                min: $min,
-                max: $max,
-                can_be_off: $crate::config::can_be_off(stringify!($Type)),
-            },)*];
+            /// Its options, in order.
+            pub const OPTIONS: &'static [$crate::config::OptionSpec] = {
+                // One table, however often it is named.
+                static OPTIONS: &[$crate::config::OptionSpec] = &[$($crate::config::OptionSpec {
+                    name: $name,
+                    kind: $option_kind,
+                    min: $min,
+                    max: $max,
+                    can_be_off: $crate::config::can_be_off(stringify!($Type)),
+                },)*];
+                OPTIONS
+            };
 
-            fn value(&self, option: usize) -> Option<&dyn $crate::config::OptionValue> {
-                let values: &[&dyn $crate::config::OptionValue] = &[$(&self.$field),*];
-                values.get(option).copied()
+            /// The value of the option at this position, as a number; NaN for off and for no such option.
+            #[must_use]
+            pub fn number(&self, option: usize) -> f64 {
+                $crate::config::number(&mut self.clone(), option)
             }
 
-            fn value_mut(&mut self, option: usize) -> Option<&mut dyn $crate::config::OptionValue> {
-                let values: [&mut dyn $crate::config::OptionValue; Self::OPTIONS.len()] = [$(&mut self.$field),*];
-                values.into_iter().nth(option)
+            /// Sets the option at this position, if the number is in its range.
+            ///
+            /// # Errors
+            /// Names the option, the number and the range.
+            pub fn set(&mut self, option: usize, number: f64) -> Result<(), $crate::config::ConfigError> {
+                $crate::config::set(self, option, number)
+            }
+
+            /// Checks every value against its own range.
+            ///
+            /// # Errors
+            /// Names the first option that is outside its range.
+            pub fn check_ranges(mut self) -> Result<(), $crate::config::ConfigError> {
+                $crate::config::check_ranges(&mut self)
             }
         }
 
-        impl $Config {
-            /// The options' positions, by field.
-            #[allow(dead_code)]
-            pub(crate) fn spec(name: &str) -> &'static $crate::config::OptionSpec {
-                use $crate::config::Config;
-                Self::OPTIONS.iter().find(|spec| spec.name == name).unwrap_or(&$crate::config::NO_OPTION)
+        impl $crate::config::Config for $Config {
+            fn kind(&self) -> $crate::policy::Kind {
+                Self::KIND
+            }
+
+            fn options(&self) -> &'static [$crate::config::OptionSpec] {
+                Self::OPTIONS
+            }
+
+            #[allow(unused_assignments)]
+            fn value(&mut self, option: usize) -> Option<&mut dyn $crate::config::OptionValue> {
+                let mut position = 0;
+                $(
+                    if position == option {
+                        return Some(&mut self.$field);
+                    }
+                    position += 1;
+                )*
+                None
             }
         }
     };
@@ -283,9 +313,6 @@ macro_rules! options {
 pub(crate) const fn can_be_off(type_name: &str) -> bool {
     matches!(type_name.as_bytes(), [b'O', b'p', b't', b'i', b'o', b'n', ..])
 }
-
-pub(crate) const NO_OPTION: OptionSpec =
-    OptionSpec { name: "", kind: OptionKind::Flag, min: 0.0, max: 0.0, can_be_off: false };
 
 const NANOS_PER_MILLI: f64 = 1e6;
 const MILLION: f64 = 1e6;

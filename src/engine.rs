@@ -58,9 +58,14 @@ pub struct Limits {
     pub first_generation: u32,
 }
 
+impl Limits {
+    /// What [`Default`] gives.
+    pub const DEFAULT: Self = Self { calls: 65_536, first_generation: 1 };
+}
+
 impl Default for Limits {
     fn default() -> Self {
-        Self { calls: 65_536, first_generation: 1 }
+        Self::DEFAULT
     }
 }
 
@@ -74,14 +79,14 @@ impl Default for Engine {
 impl Engine {
     /// An engine without stacks.
     #[must_use]
-    pub fn new(limits: Limits) -> Self {
+    pub const fn new(limits: Limits) -> Self {
         Self {
-            clock: Clock::default(),
-            calls: Calls::new(limits.first_generation, limits.calls as usize),
+            clock: Clock::new(),
+            calls: Calls::new(limits.first_generation, limits.calls),
             stacks: Vec::new(),
             keys: Keys::new(),
-            desk: Desk::default(),
-            ledger: Ledger::default(),
+            desk: Desk::new(),
+            ledger: Ledger::new(),
         }
     }
 

@@ -40,6 +40,22 @@ pub enum FieldKind {
     Word(&'static [&'static str]),
 }
 
+/// The facts of one event, as numbers.
+#[derive(Default)]
+struct Facts {
+    numbers: [f64; MAX_FIELDS],
+    count: usize,
+}
+
+impl Facts {
+    fn add(&mut self, number: f64) {
+        if let Some(place) = self.numbers.get_mut(self.count) {
+            *place = number;
+            self.count += 1;
+        }
+    }
+}
+
 /// An event's name and its fields, for hosts that see only numbers.
 #[derive(Debug)]
 pub struct EventSpec {
@@ -66,19 +82,26 @@ macro_rules! events {
 
             /// Its code and its facts as numbers, in the order of its [`EventSpec`].
             #[must_use]
-            #[allow(unused_assignments, unused_mut, unused_variables)]
             pub fn numbers(&self) -> (u8, [f64; MAX_FIELDS]) {
+                let mut facts = Facts::default();
+                match *self {
+                    $(Self::$Variant { $($field,)* } => {
+                        $(facts.add($field.to_number());)*
+                    })+
+                }
+                (self.code(), facts.numbers)
+            }
+
+            #[allow(unused_assignments)]
+            fn code(&self) -> u8 {
                 let mut code = 0;
-                let mut numbers = [0.0; MAX_FIELDS];
                 $(
-                    if let Self::$Variant { $($field,)* } = *self {
-                        let mut slots = numbers.iter_mut();
-                        $(if let Some(slot) = slots.next() { *slot = $field.to_number(); })*
-                        return (code, numbers);
+                    if let Self::$Variant { .. } = self {
+                        return code;
                     }
                     code += 1;
                 )+
-                (code, numbers)
+                code
             }
         }
     };
@@ -337,6 +360,10 @@ pub struct EventLog {
 }
 
 impl EventLog {
+    pub(crate) const fn new() -> Self {
+        Self { events: Vec::new(), put: 0, taken: 0, lost: 0, listening: false }
+    }
+
     /// Starts or stops keeping events; stopping drops what is there.
     pub fn listen(&mut self, listening: bool) {
         self.listening = listening;

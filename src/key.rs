@@ -34,6 +34,7 @@ impl Key {
 /// The keys in use: when each was last used, and how many calls it has in flight.
 #[derive(Debug)]
 pub(crate) struct Keys {
+    /// From the first key that is not reserved on.
     slots: Vec<Slot>,
     /// How often any key was used.
     uses: u64,
@@ -49,29 +50,28 @@ struct Slot {
 }
 
 impl Keys {
-    pub fn new() -> Self {
-        Self { slots: alloc::vec![Slot::default(); RESERVED as usize], uses: 0 }
+    pub const fn new() -> Self {
+        Self { slots: Vec::new(), uses: 0 }
     }
 
     /// Whether the host may use this number: it was given out.
     pub fn knows(&self, key: Key) -> bool {
-        key.index() < self.slots.len()
+        key.index() < self.count()
     }
 
     /// A number for a key never seen: a fresh one, or that of the least recently used key that is not `busy`, which is
     /// then forgotten; [`Key::OVERFLOW`] where every key is busy.
     pub fn intern(&mut self, busy: impl Fn(Key) -> bool) -> Interned {
         self.uses += 1;
-        if self.slots.len() < (MAX_KEYS + RESERVED) as usize {
-            let number = self.slots.len() as u16;
+        if self.slots.len() < MAX_KEYS as usize {
             self.slots.push(Slot { used: self.uses, ..Slot::default() });
-            return Interned::Fresh(Key(number));
+            return Interned::Fresh(Key(self.slots.len() as u16 + RESERVED - 1));
         }
         let mut oldest: Option<(Key, &mut Slot)> = None;
-        for (number, slot) in self.slots.iter_mut().enumerate().skip(RESERVED as usize) {
+        for (key, slot) in (RESERVED..).map(Key).zip(&mut self.slots) {
             let older = oldest.as_ref().is_none_or(|(_, oldest)| slot.used < oldest.used);
-            if older && slot.is_idle() && !busy(Key(number as u16)) {
-                oldest = Some((Key(number as u16), slot));
+            if older && slot.in_flight == 0 && !busy(key) {
+                oldest = Some((key, slot));
             }
         }
         let Some((key, slot)) = oldest else { return Interned::Overflow };
@@ -81,41 +81,40 @@ impl Keys {
 
     /// Whether a key never seen would get a number of its own.
     pub fn has_room(&self, busy: impl Fn(Key) -> bool) -> bool {
-        let mut slots = self.slots.iter().enumerate().skip(RESERVED as usize);
-        self.slots.len() < (MAX_KEYS + RESERVED) as usize
-            || slots.any(|(number, slot)| slot.is_idle() && !busy(Key(number as u16)))
+        let mut slots = (RESERVED..).map(Key).zip(&self.slots);
+        self.slots.len() < MAX_KEYS as usize || slots.any(|(key, slot)| slot.in_flight == 0 && !busy(key))
     }
 
     /// Notes that a call of this key begins; answers which name the number stands for.
     pub fn begin(&mut self, key: Key) -> u32 {
         self.uses += 1;
-        let Some(slot) = self.slots.get_mut(key.index()) else { return 0 };
+        let used = self.uses;
+        let Some(slot) = self.slot(key) else { return 0 };
         slot.in_flight = slot.in_flight.saturating_add(1);
-        slot.used = self.uses;
+        slot.used = used;
         slot.tenancy
     }
 
     /// Notes that a call of this key is over.
     pub fn end(&mut self, key: Key) {
-        if let Some(slot) = self.slots.get_mut(key.index()) {
+        if let Some(slot) = self.slot(key) {
             slot.in_flight = slot.in_flight.saturating_sub(1);
         }
     }
 
     /// Which name the number stands for now.
-    pub fn tenancy(&self, key: Key) -> u32 {
-        self.slots.get(key.index()).map_or(0, |slot| slot.tenancy)
+    pub fn tenancy(&mut self, key: Key) -> u32 {
+        self.slot(key).map_or(0, |slot| slot.tenancy)
     }
 
     /// How many numbers were given out.
     pub fn count(&self) -> usize {
-        self.slots.len()
+        self.slots.len() + RESERVED as usize
     }
-}
 
-impl Slot {
-    fn is_idle(&self) -> bool {
-        self.in_flight == 0
+    /// Reserved keys are everybody's and never go.
+    fn slot(&mut self, key: Key) -> Option<&mut Slot> {
+        self.slots.get_mut(key.index().checked_sub(RESERVED as usize)?)
     }
 }
 
@@ -153,8 +152,8 @@ impl<S> Keyed<S> {
     /// The key's state, made by `fresh` where there is none yet.
     pub fn entry(&mut self, key: Key, fresh: impl FnOnce() -> S) -> &mut S {
         let index = key.index().min((MAX_KEYS + RESERVED) as usize);
-        if index >= self.states.len() {
-            self.states.resize_with(index + 1, || None);
+        while self.states.len() <= index {
+            self.states.push(None);
         }
         self.states[index].get_or_insert_with(fresh)
     }

@@ -21,6 +21,14 @@ pub struct Metrics {
 }
 
 impl Metrics {
+    pub(crate) const NONE: Self = Self {
+        calls: 0,
+        sent: 0,
+        verdicts: [0; VerdictWord::ALL.len()],
+        refusals: [0; RefusalReason::ALL.len()],
+        latencies: [0; LATENCY_BUCKETS],
+    };
+
     pub(crate) fn call(&mut self) {
         increment(Some(&mut self.calls));
     }

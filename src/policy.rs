@@ -6,7 +6,7 @@
 use alloc::boxed::Box;
 use core::any::Any;
 
-use crate::config::{Config, ConfigError, OptionSpec};
+use crate::config::{self, Config, ConfigError, OptionSpec};
 use crate::decision::{AttemptNumber, RefusalReason};
 use crate::event::{Event, EventLog, What};
 use crate::id::{CallId, ObjectId, StackId};
@@ -188,6 +188,10 @@ pub struct Woken {
 }
 
 impl Woken {
+    pub(crate) const fn new() -> Self {
+        Self { calls: [None; MAX_WOKEN], count: 0 }
+    }
+
     /// Adds a hint.
     pub fn push(&mut self, call: CallId) {
         if let Some(slot) = self.calls.get_mut(self.count) {
@@ -207,7 +211,7 @@ impl Woken {
 }
 
 /// A gate or a budget of one stack's own, or one that several stacks share.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Part<C> {
     /// Made for this stack alone.
     Own(C),
@@ -220,49 +224,51 @@ pub trait Slot {
     /// Turns the policy on, with its defaults where nothing is set.
     fn turn_on(&mut self);
 
+    /// The settings of the stack's own policy, which this turns on where it is off or shared.
+    fn own(&mut self) -> Option<&mut dyn Config>;
+
+    /// Turns the policy on as a shared object; `false` where the policy cannot be shared.
+    fn share(&mut self, object: ObjectId) -> bool;
+}
+
+impl dyn Slot + '_ {
     /// Turns the policy on and sets one option.
     ///
     /// # Errors
     /// Names the option, the number and the range.
-    fn set(&mut self, option: usize, number: f64) -> Result<(), ConfigError>;
-
-    /// Turns the policy on as a shared object; `false` where the policy cannot be shared.
-    fn share(&mut self, object: ObjectId) -> bool;
-
-    /// The option's value, as a number; NaN for off, and where the policy is off or shared.
-    fn number(&self, option: usize) -> f64;
+    pub fn set(&mut self, option: usize, number: f64) -> Result<(), ConfigError> {
+        self.own().map_or(Ok(()), |config| config::set(config, option, number))
+    }
 }
 
-impl<C: Config> Slot for Option<C> {
+impl<C: Config + Default> Slot for Option<C> {
     fn turn_on(&mut self) {
-        self.get_or_insert_default();
+        self.own();
     }
 
-    fn set(&mut self, option: usize, number: f64) -> Result<(), ConfigError> {
-        self.get_or_insert_default().set(option, number)
+    fn own(&mut self) -> Option<&mut dyn Config> {
+        Some(self.get_or_insert_default())
     }
 
     fn share(&mut self, _object: ObjectId) -> bool {
         false
     }
-
-    fn number(&self, option: usize) -> f64 {
-        self.as_ref().map_or(f64::NAN, |config| config.number(option))
-    }
 }
 
-impl<C: Config> Slot for Option<Part<C>> {
+impl<C: Config + Default> Slot for Option<Part<C>> {
     fn turn_on(&mut self) {
-        self.get_or_insert_with(|| Part::Own(C::default()));
+        if self.is_none() {
+            self.own();
+        }
     }
 
-    fn set(&mut self, option: usize, number: f64) -> Result<(), ConfigError> {
+    fn own(&mut self) -> Option<&mut dyn Config> {
         if !matches!(self, Some(Part::Own(_))) {
             *self = Some(Part::Own(C::default()));
         }
         match self {
-            Some(Part::Own(config)) => config.set(option, number),
-            _ => Ok(()),
+            Some(Part::Own(config)) => Some(config),
+            _ => None,
         }
     }
 
@@ -270,25 +276,6 @@ impl<C: Config> Slot for Option<Part<C>> {
         *self = Some(Part::Shared(object));
         true
     }
-
-    fn number(&self, option: usize) -> f64 {
-        match self {
-            Some(Part::Own(config)) => config.number(option),
-            _ => f64::NAN,
-        }
-    }
-}
-
-trait SlotOptions {
-    const OPTIONS: &'static [OptionSpec];
-}
-
-impl<C: Config> SlotOptions for Option<C> {
-    const OPTIONS: &'static [OptionSpec] = C::OPTIONS;
-}
-
-impl<C: Config> SlotOptions for Option<Part<C>> {
-    const OPTIONS: &'static [OptionSpec] = C::OPTIONS;
 }
 
 pub(crate) enum BuiltGate {

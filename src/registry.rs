@@ -27,6 +27,14 @@ macro_rules! registry {
         }
 
         impl StackConfig {
+            /// Everything off.
+            pub const OFF: Self = Self {
+                $($outer: None,)*
+                $($gate: None,)*
+                $($inner: None,)*
+                others: alloc::vec::Vec::new(),
+            };
+
             /// The place of one policy's settings.
             pub fn slot(&mut self, kind: Kind) -> &mut dyn Slot {
                 match kind {
@@ -42,12 +50,10 @@ macro_rules! registry {
             /// Its configuration is refused.
             pub(crate) fn build_gate(&self, kind: Kind) -> Result<Option<BuiltGate>, ConfigError> {
                 match kind {
-                    $(Kind::$GateKind => match &self.$gate {
+                    $(Kind::$GateKind => match self.$gate {
                         None => Ok(None),
-                        Some(Part::Shared(object)) => Ok(Some(BuiltGate::Shared(*object))),
-                        Some(Part::Own(config)) => {
-                            Ok(Some(BuiltGate::Own(Box::new($module::$Gate::new(config.clone())?))))
-                        }
+                        Some(Part::Shared(object)) => Ok(Some(BuiltGate::Shared(object))),
+                        Some(Part::Own(config)) => Ok(Some(BuiltGate::Own(Box::new($module::$Gate::new(config)?)))),
                     },)*
                     _ => Ok(None),
                 }
@@ -58,20 +64,13 @@ macro_rules! registry {
             /// The policy's options, in the order of their positions.
             #[must_use]
             pub fn options(self) -> &'static [OptionSpec] {
-                match self {
-                    $(Self::$Outer => <Option<$Outer_slot> as SlotOptions>::OPTIONS,)*
-                    $(Self::$GateKind => <$module::Config as Config>::OPTIONS,)*
-                    $(Self::$Inner => <Option<$Inner_slot> as SlotOptions>::OPTIONS,)*
-                }
+                StackConfig::default().slot(self).own().map_or(&[], |config| config.options())
             }
 
             /// The option's default, as a number; NaN for off.
             #[must_use]
             pub fn default_of(self, option: usize) -> f64 {
-                let mut config = StackConfig::default();
-                let slot = config.slot(self);
-                slot.turn_on();
-                slot.number(option)
+                StackConfig::default().slot(self).own().map_or(f64::NAN, |config| config::number(config, option))
             }
         }
     };

@@ -57,10 +57,24 @@ impl Writer {
         let start = self.bytes.len();
         self.u32(0);
         write(self);
-        let length = (self.bytes.len() - start - LENGTH) as u32;
-        if let Some(place) = self.bytes.get_mut(start..start + LENGTH) {
-            place.copy_from_slice(&length.to_le_bytes());
+        let length = (self.bytes.len() - start).saturating_sub(LENGTH) as u32;
+        self.put(start, length.to_le_bytes());
+    }
+
+    /// Entries with their number in front, 16 bits of it.
+    pub fn list<T>(&mut self, entries: impl Iterator<Item = T>, mut write: impl FnMut(&mut Self, T)) {
+        let start = self.bytes.len();
+        let mut count: u16 = 0;
+        self.u16(count);
+        for entry in entries {
+            count = count.wrapping_add(1);
+            write(self, entry);
         }
+        self.put(start, count.to_le_bytes());
+    }
+
+    fn put<const N: usize>(&mut self, start: usize, bytes: [u8; N]) {
+        self.bytes.iter_mut().skip(start).zip(bytes).for_each(|(place, byte)| *place = byte);
     }
 
     /// The bytes.
@@ -189,7 +203,12 @@ impl<'a> Reader<'a> {
 /// <https://www.rfc-editor.org/rfc/rfc9923>.
 #[must_use]
 pub fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3))
+    fingerprint(bytes.iter().map(|byte| u64::from(*byte)))
+}
+
+/// One number for many, computed as the [`checksum`] is.
+pub(crate) fn fingerprint(parts: impl Iterator<Item = u64>) -> u64 {
+    parts.fold(0xCBF2_9CE4_8422_2325, |sum, part| (sum ^ part).wrapping_mul(0x0100_0000_01B3))
 }
 
 const LENGTH: usize = 4;

@@ -193,6 +193,12 @@ struct Line {
 }
 
 impl Clock {
+    /// A clock that has not been read.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { line: None }
+    }
+
     /// The engine's time for this reading.
     pub fn read(&mut self, host: HostTime) -> Instant {
         let host = host.min(LATEST);

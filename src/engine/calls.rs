@@ -26,8 +26,8 @@ pub(crate) struct Calls {
 
 impl Calls {
     /// `generation` is where handles begin: hosts that start over after a trap move it on, so that no old handle fits.
-    pub fn new(generation: u32, limit: usize) -> Self {
-        let limit = limit.min(CallId::MAX_INDEX as usize);
+    pub const fn new(generation: u32, limit: u32) -> Self {
+        let limit = if limit < CallId::MAX_INDEX { limit } else { CallId::MAX_INDEX } as usize;
         Self { calls: Vec::new(), leases: Vec::new(), bound: Instant::NEVER, vacant: Vec::new(), generation, limit }
     }
 

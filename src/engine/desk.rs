@@ -23,7 +23,6 @@ pub(crate) struct Verb {
     pub rng: Rng,
 }
 
-#[derive(Default)]
 pub(crate) struct Desk {
     objects: Vec<Object>,
     pub log: EventLog,
@@ -50,6 +49,10 @@ pub(crate) enum Asked {
 
 /// The arena.
 impl Desk {
+    pub const fn new() -> Self {
+        Self { objects: Vec::new(), log: EventLog::new(), woken: Woken::new() }
+    }
+
     pub fn add_gate(&mut self, kind: Kind, gate: Box<dyn Gate>) -> Result<usize, ConfigError> {
         self.add(kind, Object::Gate(kind, gate))
     }

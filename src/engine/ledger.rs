@@ -6,7 +6,7 @@ use crate::id::StackId;
 use crate::key::{Key, Keyed};
 use crate::metrics::Metrics;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Ledger {
     stacks: Vec<Keyed<Metrics>>,
     /// Where counts go that belong to no stack; nobody reads it.
@@ -14,6 +14,10 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
+    pub const fn new() -> Self {
+        Self { stacks: Vec::new(), nowhere: Metrics::NONE }
+    }
+
     pub fn open_stack(&mut self) {
         self.stacks.push(Keyed::default());
     }

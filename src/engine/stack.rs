@@ -1,9 +1,9 @@
 //! Stacks: parsed configurations, and how many calls each has seen.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
-use crate::config::{Config, ConfigError, ConfigReason};
+use crate::call::Facts;
+use crate::config::{ConfigError, ConfigReason};
 use crate::decision::MAX_ATTEMPTS;
 use crate::engine::desk::Desk;
 use crate::policy::budget::{self, RetryBudget};
@@ -14,10 +14,8 @@ use crate::time::{Duration, Instant};
 /// One parsed stack. Gates and budgets live in the desk's arena, so that stacks can share them.
 #[derive(Debug)]
 pub(crate) struct Stack {
-    deadline: Option<deadline::Config>,
-    attempt_timeout: Option<attempt_timeout::Config>,
+    config: StackConfig,
     pub retry: Retry,
-    pub hedge: Option<hedge::Config>,
     pub budget: Option<usize>,
     pub gates: GateList,
 }
@@ -34,67 +32,73 @@ impl GateList {
         let places = self.places.get(..usize::from(self.count)).unwrap_or_default();
         places.iter().map(|place| usize::from(*place))
     }
+
+    fn push(&mut self, kind: Kind, place: usize) -> Result<(), ConfigError> {
+        let slot =
+            self.places.get_mut(usize::from(self.count)).ok_or_else(|| too_many(kind, MAX_GATES + 1, MAX_GATES))?;
+        *slot = place as u16;
+        self.count += 1;
+        Ok(())
+    }
 }
 
 impl Stack {
     /// Parses a configuration; makes the gates and the budget that are the stack's own.
     pub fn new(config: StackConfig, desk: &mut Desk) -> Result<Self, ConfigError> {
-        let retry = Retry::new(config.retry.clone().unwrap_or(retry::Config { attempts: 1, ..Default::default() }))?;
-        check(config.deadline.as_ref())?;
-        check(config.attempt_timeout.as_ref())?;
-        check(config.hedge.as_ref())?;
-        check_attempts(&retry, config.hedge.as_ref())?;
+        let once = retry::Config { attempts: 1, ..Default::default() };
+        let retry = Retry::new(*config.retry.as_ref().unwrap_or(&once))?;
+        config.deadline.map_or(Ok(()), deadline::Config::check_ranges)?;
+        config.attempt_timeout.map_or(Ok(()), attempt_timeout::Config::check_ranges)?;
+        config.hedge.map_or(Ok(()), hedge::Config::check_ranges)?;
+        check_attempts(&retry, config.hedge)?;
         let budget = find_budget(&config, &retry, desk)?;
-        Ok(Self {
-            gates: find_gates(&config, desk)?,
-            budget,
-            retry,
-            deadline: config.deadline,
-            attempt_timeout: config.attempt_timeout,
-            hedge: config.hedge,
-        })
+        let gates = find_gates(&config, desk)?;
+        Ok(Self { config, retry, budget, gates })
     }
 
+    /// When a call that begins now is out of time.
     pub fn deadline(&self, own: Option<Duration>, now: Instant) -> Instant {
-        deadline::deadline(self.deadline.as_ref(), own, now)
+        deadline::deadline(self.config.deadline.as_ref(), own, now)
     }
 
+    /// When an attempt that starts now is given up.
     pub fn abort_at(&self, deadline: Instant, now: Instant) -> Instant {
-        attempt_timeout::abort_at(self.attempt_timeout.as_ref(), deadline, now)
+        attempt_timeout::abort_at(self.config.attempt_timeout.as_ref(), deadline, now)
+    }
+
+    /// When the next attempt beside the running ones starts, after so many such turns.
+    pub fn hedge_at(&self, facts: &Facts, turns: u8, now: Instant) -> Instant {
+        hedge::next_turn(self.config.hedge.as_ref(), facts, turns, now)
     }
 
     /// Whether every attempt ends by itself, so that nothing depends on leases alone.
     pub fn has_a_limit(&self) -> bool {
-        self.deadline.is_some() || self.attempt_timeout.is_some()
+        self.config.deadline.is_some() || self.config.attempt_timeout.is_some()
     }
 }
 
-fn check<C: Config>(config: Option<&C>) -> Result<(), ConfigError> {
-    config.map_or(Ok(()), C::check_ranges)
-}
-
 /// Attempt numbers must fit the decisions' sets.
-fn check_attempts(retry: &Retry, hedge: Option<&hedge::Config>) -> Result<(), ConfigError> {
+fn check_attempts(retry: &Retry, hedge: Option<hedge::Config>) -> Result<(), ConfigError> {
     let beside = hedge.map_or(1, |hedge| hedge.attempts);
-    let most = u32::from(MAX_ATTEMPTS) / beside;
+    let most = u32::from(MAX_ATTEMPTS) / beside.max(1);
     if retry.attempts() > most {
-        let spec = retry::Config::spec("attempts");
-        return Err(spec.conflict(Kind::Retry, f64::from(retry.attempts()), spec.min, f64::from(most)));
+        let (given, most) = (f64::from(retry.attempts()), f64::from(most));
+        return Err(ConfigError::conflict(Kind::Retry, "attempts", given, 1.0, most));
     }
     Ok(())
 }
 
 fn find_budget(config: &StackConfig, retry: &Retry, desk: &mut Desk) -> Result<Option<usize>, ConfigError> {
     let repeats = config.retry.is_some() || config.hedge.is_some();
-    match &config.budget {
-        Some(Part::Shared(object)) => match desk.budget_place(*object) {
-            Some(place) => Ok(Some(place)),
-            None => Err(unknown_object(Kind::Budget)),
-        },
-        Some(Part::Own(own)) => own_budget(own.clone(), desk).map(Some),
-        None if repeats && retry.wants_budget() => own_budget(budget::Config::default(), desk).map(Some),
-        None => Ok(None),
-    }
+    let own = match config.budget {
+        Some(Part::Shared(object)) => {
+            return desk.budget_place(object).map(Some).ok_or_else(|| unknown_object(Kind::Budget));
+        }
+        Some(Part::Own(own)) => own,
+        None if repeats && retry.wants_budget() => budget::Config::default(),
+        None => return Ok(None),
+    };
+    desk.add_budget(Box::new(RetryBudget::new(own)?)).map(Some)
 }
 
 /// A part that is built to be shared.
@@ -105,8 +109,8 @@ pub(crate) enum SharedPart {
 
 /// Builds the gate or the budget of this kind from a configuration, for several stacks.
 pub(crate) fn build_shared(config: &StackConfig, kind: Kind) -> Result<SharedPart, ConfigError> {
-    if let (Kind::Budget, Some(Part::Own(own))) = (kind, &config.budget) {
-        return RetryBudget::new(own.clone()).map(SharedPart::Budget);
+    if let (Kind::Budget, Some(Part::Own(own))) = (kind, config.budget) {
+        return RetryBudget::new(own).map(SharedPart::Budget);
     }
     match config.build_gate(kind)? {
         Some(BuiltGate::Own(gate)) => Ok(SharedPart::Gate(gate)),
@@ -114,49 +118,33 @@ pub(crate) fn build_shared(config: &StackConfig, kind: Kind) -> Result<SharedPar
     }
 }
 
-fn own_budget(config: budget::Config, desk: &mut Desk) -> Result<usize, ConfigError> {
-    desk.add_budget(Box::new(RetryBudget::new(config)?))
-}
-
 fn find_gates(config: &StackConfig, desk: &mut Desk) -> Result<GateList, ConfigError> {
-    let mut found: Vec<(Kind, u16)> = Vec::new();
+    let mut gates = GateList { places: [0; MAX_GATES], count: 0 };
+    if config.others.iter().any(|object| desk.gate_place(*object).is_none()) {
+        return Err(unknown_object(Kind::Breaker));
+    }
     for kind in Kind::ALL {
-        let place = match config.build_gate(*kind)? {
-            None => continue,
-            Some(BuiltGate::Own(gate)) => desk.add_gate(*kind, gate)?,
+        match config.build_gate(*kind)? {
+            None => {}
+            Some(BuiltGate::Own(gate)) => gates.push(*kind, desk.add_gate(*kind, gate)?)?,
             Some(BuiltGate::Shared(object)) => match desk.gate_place(object) {
-                Some((its, place)) if its == *kind => place,
+                Some((its, place)) if its == *kind => gates.push(*kind, place)?,
                 _ => return Err(unknown_object(*kind)),
             },
-        };
-        found.push((*kind, place as u16));
-    }
-    for object in &config.others {
-        let (kind, place) = desk.gate_place(*object).ok_or(unknown_object(Kind::Breaker))?;
-        found.push((kind, place as u16));
-    }
-    if found.len() > MAX_GATES {
-        return Err(too_many(Kind::Breaker, found.len(), MAX_GATES));
-    }
-    found.sort_by_key(|(kind, _)| *kind);
-    let mut gates = GateList { places: [0; MAX_GATES], count: found.len() as u8 };
-    for (slot, (_, place)) in gates.places.iter_mut().zip(found) {
-        *slot = place;
+        }
+        for (its, place) in config.others.iter().filter_map(|object| desk.gate_place(*object)) {
+            if its == *kind {
+                gates.push(its, place)?;
+            }
+        }
     }
     Ok(gates)
 }
 
 pub(crate) fn too_many(policy: Kind, given: usize, most: usize) -> ConfigError {
-    ConfigError { policy, option: "", given: given as f64, min: 0.0, max: most as f64, reason: ConfigReason::TooMany }
+    ConfigError::new(policy, "", given as f64, (0.0, most as f64), ConfigReason::TooMany)
 }
 
 fn unknown_object(policy: Kind) -> ConfigError {
-    ConfigError {
-        policy,
-        option: "",
-        given: f64::NAN,
-        min: f64::NAN,
-        max: f64::NAN,
-        reason: ConfigReason::UnknownObject,
-    }
+    ConfigError::new(policy, "", f64::NAN, (f64::NAN, f64::NAN), ConfigReason::UnknownObject)
 }

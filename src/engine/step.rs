@@ -10,8 +10,8 @@ use crate::engine::turn::{Ruling, Turn};
 use crate::event::What;
 use crate::key::Key;
 use crate::outcome::{Outcome, Verdict};
+use crate::policy::Kind;
 use crate::policy::retry::{Next, Round};
-use crate::policy::{Kind, hedge};
 use crate::time::Instant;
 
 impl Turn<'_> {
@@ -159,7 +159,7 @@ impl Turn<'_> {
 
     fn plan_hedge(&mut self) {
         let Self { call, stack, verb, .. } = self;
-        call.hedge_at = hedge::next_turn(stack.hedge.as_ref(), &call.facts, call.turns, verb.now);
+        call.hedge_at = stack.hedge_at(&call.facts, call.turns, verb.now);
     }
 
     /// A refused or unfunded hedge is silent and has used up its turn.

@@ -1,13 +1,12 @@
 #![doc = include_str!("../../docs/policies/circuit_breaker.md")]
 
 use alloc::vec;
-use alloc::vec::Vec;
 
 use self::circuit::{Circuit, Phase, Probe, State, Trip, Trips};
 pub use self::config::Config;
 pub use self::operator::{Reading, StateWord};
 use self::ticket::Ticket;
-use crate::config::{Config as _, ConfigError};
+use crate::config::ConfigError;
 use crate::decision::RefusalReason;
 use crate::event::{CloseReason, Counted, IgnoreReason, Trigger, What};
 use crate::key::{Key, Keyed};
@@ -15,7 +14,7 @@ use crate::measure::window::{Bounds, Counts, Entry};
 use crate::outcome::Verdict;
 use crate::policy::{Answer, Asker, Cx, Ended, Gate, Note};
 use crate::random::Rng;
-use crate::snapshot::{Damaged, Reader, Writer};
+use crate::snapshot::{Damaged, Reader, Writer, fingerprint};
 use crate::time::{Duration, Instant};
 
 mod circuit;
@@ -122,29 +121,27 @@ impl Gate for CircuitBreaker {
     fn fingerprint(&self) -> u64 {
         let numbers = (0..Config::OPTIONS.len()).map(|option| self.config.number(option));
         let bits = numbers.map(|number| if number.is_nan() { u64::MAX } else { number.to_bits() });
-        bits.fold(FNV_OFFSET, |hash, part| (hash ^ part).wrapping_mul(FNV_PRIME))
+        fingerprint(bits)
     }
 
     fn save(&self, now: Instant, out: &mut Writer) {
-        let marked =
-            || self.circuits.iter().filter(|(_, circuit)| !circuit.is_pristine(&self.config, self.bounds, now));
-        out.u16(marked().count() as u16);
-        for (key, circuit) in marked() {
+        let marked = self.circuits.iter().filter(|(_, circuit)| !circuit.is_pristine(&self.config, self.bounds, now));
+        out.list(marked, |out, (key, circuit)| {
             out.key(key);
             circuit.save(&self.config, self.bounds, now, out);
-        }
+        });
     }
 
     fn restore(&mut self, now: Instant, input: &mut Reader<'_>) -> Result<(), Damaged> {
-        let mut restored = Vec::new();
-        for _ in 0..input.u16()? {
-            let (key, circuit) = (input.key()?, Circuit::restore(&self.config, self.bounds, now, input)?);
-            if is_judged(key) {
-                restored.push((key, circuit));
+        // Read twice, so that nothing has changed when the last circuit turns out to be damaged.
+        for is_sound in [false, true] {
+            let mut input = *input;
+            for _ in 0..input.u16()? {
+                let (key, circuit) = (input.key()?, Circuit::restore(&self.config, self.bounds, now, &mut input)?);
+                if is_sound && is_judged(key) {
+                    self.enter(key, circuit.trips, circuit.state);
+                }
             }
-        }
-        for (key, circuit) in restored {
-            self.enter(key, circuit.trips, circuit.state);
         }
         Ok(())
     }
@@ -239,6 +236,3 @@ impl CircuitBreaker {
 fn is_judged(key: Key) -> bool {
     key != Key::OVERFLOW && key != Key::NEW
 }
-
-const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;

@@ -1,7 +1,7 @@
 #![doc = include_str!("../../docs/policies/retry.md")]
 
 use crate::call::{Facts, Repeat};
-use crate::config::{Config as _, ConfigError, OptionKind, OptionValue};
+use crate::config::{ConfigError, OptionKind, OptionValue};
 use crate::decision::StopReason;
 use crate::outcome::{Outcome, Verdict};
 use crate::random::Rng;
@@ -90,9 +90,8 @@ impl Retry {
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check_ranges()?;
         if config.cap < config.base {
-            let least = config.base.number();
-            let spec = Config::spec("backoff.cap");
-            return Err(spec.conflict(Config::KIND, config.cap.number(), least, spec.max));
+            let (given, least) = (config.cap.number(), config.base.number());
+            return Err(ConfigError::conflict(Config::KIND, "backoff.cap", given, least, 86_400_000.0));
         }
         Ok(Self { config })
     }

@@ -32,34 +32,30 @@ pub struct Answer {
     pub numbers: [f64; READ_NUMBERS],
 }
 
-impl Default for Answer {
-    fn default() -> Self {
-        Self {
-            delay_ms: NONE,
-            call: NONE,
-            woken: [NONE; MAX_WOKEN],
-            woken_count: 0,
-            key: NO_KEY,
-            reason: 0,
-            policy: 0,
-            config_kind: 0,
-            config_option: 0,
-            padding: 0,
-            config_min: 0.0,
-            config_max: 0.0,
-            config_given: 0.0,
-            event_at_ms: 0.0,
-            event_numbers: [0.0; MAX_FIELDS],
-            event_stack: -1,
-            event_key: 0,
-            event_policy: -1,
-            event_padding: 0,
-            numbers: [0.0; READ_NUMBERS],
-        }
-    }
-}
-
 impl Answer {
+    pub const NONE: Self = Self {
+        delay_ms: NONE,
+        call: NONE,
+        woken: [NONE; MAX_WOKEN],
+        woken_count: 0,
+        key: NO_KEY,
+        reason: 0,
+        policy: 0,
+        config_kind: 0,
+        config_option: 0,
+        padding: 0,
+        config_min: 0.0,
+        config_max: 0.0,
+        config_given: 0.0,
+        event_at_ms: 0.0,
+        event_numbers: [0.0; MAX_FIELDS],
+        event_stack: -1,
+        event_key: 0,
+        event_policy: -1,
+        event_padding: 0,
+        numbers: [0.0; READ_NUMBERS],
+    };
+
     /// Bits 0–2 what to do, 3–6 the attempt, 7 hints, 8 events, 9 held, 16–31 attempts to drop.
     pub fn give(&mut self, decision: &Decision, now: HostTime, engine: &mut Engine) -> u32 {
         self.delay_ms = decision.delay_millis(now).map_or(NONE, |millis| millis as f64);

@@ -5,12 +5,15 @@ use forbear::{Duration, HostTime};
 /// Turns the host's milliseconds into nanoseconds without losing any.
 ///
 /// Milliseconds since 1970 times a million do not fit a double's 53 bits; counted from the first reading they do.
-#[derive(Default)]
 pub struct HostMillis {
     first: Option<f64>,
 }
 
 impl HostMillis {
+    pub const fn new() -> Self {
+        Self { first: None }
+    }
+
     pub fn read(&mut self, millis: f64) -> HostTime {
         if !millis.is_finite() {
             return HostTime::from_nanos(FIRST as u64);

@@ -134,9 +134,10 @@ pub fn restore(stack: u32, bytes: &[u8], old_ids: &[u16], new_ids: &[u16], now: 
 fn renaming(old_ids: &[u16], new_ids: &[u16]) -> Vec<Key> {
     let length = old_ids.iter().max().map_or(1, |last| usize::from(*last) + 1);
     let mut names = vec![Key::NEW; length];
-    names[0] = Key::WHOLE;
-    for (old, new) in old_ids.iter().zip(new_ids) {
-        names[usize::from(*old)] = Key::from_number(*new);
+    for (old, new) in [0].iter().chain(old_ids).zip([0].iter().chain(new_ids)) {
+        if let Some(name) = names.get_mut(usize::from(*old)) {
+            *name = Key::from_number(*new);
+        }
     }
     names
 }

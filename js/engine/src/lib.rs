@@ -7,7 +7,6 @@
 
 extern crate alloc;
 
-use alloc::boxed::Box;
 use core::cell::UnsafeCell;
 
 use forbear::{Engine, Facts, Key, Limits, Repeat, StackConfig, StackId};
@@ -31,39 +30,38 @@ struct Host {
     engine: Engine,
     time: HostMillis,
     pending: StackConfig,
-    answer: Box<Answer>,
+    answer: Answer,
 }
 
 /// An instance has one thread, and nothing exported calls back, so the host is never borrowed twice.
-struct Single(UnsafeCell<Option<Host>>);
+struct Single(UnsafeCell<Host>);
 
 // SAFETY: the artifact is built for wasm32 without threads; natively only the vocabulary is used.
 unsafe impl Sync for Single {}
 
-static HOST: Single = Single(UnsafeCell::new(None));
+static HOST: Single = Single(UnsafeCell::new(Host::new(1)));
 
 impl Host {
-    fn new(first_generation: u32) -> Self {
-        let limits = Limits { first_generation, ..Limits::default() };
+    const fn new(first_generation: u32) -> Self {
         Self {
-            engine: Engine::new(limits),
-            time: HostMillis::default(),
-            pending: StackConfig::default(),
-            answer: Box::default(),
+            engine: Engine::new(Limits { first_generation, ..Limits::DEFAULT }),
+            time: HostMillis::new(),
+            pending: StackConfig::OFF,
+            answer: Answer::NONE,
         }
     }
 }
 
 fn with_host<T>(act: impl FnOnce(&mut Host) -> T) -> T {
     // SAFETY: see `Single`; `act` is one of the exports below, and none of them calls another.
-    let host = unsafe { &mut *HOST.0.get() };
-    act(host.get_or_insert_with(|| Host::new(1)))
+    act(unsafe { &mut *HOST.0.get() })
 }
 
 /// Starts over with handles from this generation on; called once, right after instantiation.
 #[wasm_bindgen]
 pub fn open(first_generation: u32) {
-    with_host(|host| *host = Host::new(first_generation));
+    // What was there is empty, or dies with the instance.
+    with_host(|host| core::mem::forget(core::mem::replace(host, Host::new(first_generation))));
 }
 
 /// Where the answer lies in linear memory; it stays there.

@@ -1,13 +1,11 @@
 //! The default kind: so many repeats for so many first attempts, per key, and a small reserve for all keys together.
 
-use alloc::vec::Vec;
-
 use super::reserve::Reserve;
 use super::{Budget, Config, Counts, Receipt, Source};
-use crate::config::{Config as _, ConfigError};
+use crate::config::ConfigError;
 use crate::key::{Key, Keyed};
 use crate::measure::buckets::Buckets;
-use crate::snapshot::{Damaged, Reader, Writer};
+use crate::snapshot::{Damaged, Reader, Writer, fingerprint};
 use crate::time::{Duration, Instant};
 
 /// A budget of repeats for first attempts.
@@ -99,30 +97,30 @@ impl Budget for RetryBudget {
     fn fingerprint(&self) -> u64 {
         let Config { ratio, window, reserve } = &self.config;
         let parts = [KIND, u64::from(ratio.millionths()), window.as_nanos(), u64::from(*reserve)];
-        parts.iter().fold(FNV_OFFSET, |hash, part| (hash ^ part).wrapping_mul(FNV_PRIME))
+        fingerprint(parts.into_iter())
     }
 
     fn save(&self, now: Instant, out: &mut Writer) {
-        let live = || self.accounts.iter().filter(|(_, account)| !account.sent.is_empty(now, self.period));
-        out.u16(live().count() as u16);
-        for (key, account) in live() {
+        let live = self.accounts.iter().filter(|(_, account)| !account.sent.is_empty(now, self.period));
+        out.list(live, |out, (key, account)| {
             out.key(key);
             account.sent.save(now, self.period, out);
-        }
+        });
         self.reserve.save(now, out);
     }
 
     /// Replaces everything, and only once all of it has been read.
     fn restore(&mut self, now: Instant, input: &mut Reader<'_>) -> Result<(), Damaged> {
-        let mut saved = Vec::new();
+        let reserve = Reserve::new(self.config.reserve, self.config.window);
+        let mut read = Self { accounts: Keyed::default(), reserve, ..*self };
         for _ in 0..input.u16()? {
-            saved.push((input.key()?, Buckets::restore(now, self.period, input)?));
+            let (key, sent) = (input.key()?, Buckets::restore(now, self.period, input)?);
+            if key != Key::NEW {
+                read.account(key).sent = sent;
+            }
         }
-        self.reserve.restore(now, input)?;
-        self.accounts = Keyed::default();
-        for (key, sent) in saved.into_iter().filter(|(key, _)| *key != Key::NEW) {
-            self.account(key).sent = sent;
-        }
+        read.reserve.restore(now, input)?;
+        *self = read;
         Ok(())
     }
 }
@@ -136,5 +134,3 @@ const REPEATS: usize = 1;
 const BUCKETS: usize = 12;
 /// Tells this kind of budget from others in fingerprints.
 const KIND: u64 = 1;
-const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;

@@ -64,28 +64,24 @@ impl Reserve {
     }
 
     pub fn save(&self, now: Instant, out: &mut Writer) {
-        let live = || self.draws.iter().filter(|draw| self.counts(draw, now));
-        out.u16(live().count() as u16);
-        for draw in live() {
+        let live = self.draws.iter().filter(|draw| self.counts(draw, now));
+        out.list(live, |out, draw| {
             out.age(draw.at, now);
             out.key(draw.key);
-        }
+        });
     }
 
+    /// Reads what [`save`](Self::save) wrote, into a reserve that is still whole.
     pub fn restore(&mut self, now: Instant, input: &mut Reader<'_>) -> Result<(), Damaged> {
-        let count = input.u16()?;
-        if u32::from(count) > self.size {
-            return Err(Damaged);
-        }
-        let mut draws = Vec::new();
-        for _ in 0..count {
+        let mut last = Instant::PAST;
+        for _ in 0..input.u16()? {
             let draw = Draw { at: input.age(now)?, key: input.key()? };
-            if !self.counts(&draw, now) || draws.last().is_some_and(|last: &Draw| last.at > draw.at) {
+            if self.draws.len() >= self.size as usize || !self.counts(&draw, now) || draw.at < last {
                 return Err(Damaged);
             }
-            draws.push(draw);
+            last = draw.at;
+            self.draws.push(draw);
         }
-        self.draws = draws;
         Ok(())
     }
 

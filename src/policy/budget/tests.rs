@@ -159,7 +159,6 @@ fn a_dead_key_takes_nothing_from_the_others() {
 
 #[test]
 fn values_outside_their_range_are_refused() {
-    use crate::config::Config as _;
     let with = |option, number| Config::default().set(option, number).is_ok();
     assert!(with(0, 0.0) && with(0, 1.0) && !with(0, 1.1) && !with(0, -0.1) && !with(0, f64::NAN));
     assert!(with(1, 1_000.0) && !with(1, 0.0) && !with(1, f64::INFINITY) && with(2, 0.0) && !with(2, 0.5));

@@ -1,6 +1,6 @@
 //! The breaker's options, and how they judge.
 
-use crate::config::{Config as _, ConfigError, OptionKind, OptionValue};
+use crate::config::{ConfigError, OptionKind, OptionValue};
 use crate::event::Trigger;
 use crate::measure::window::{Counts, Entry};
 use crate::outcome::{Overload, Verdict};
@@ -50,7 +50,7 @@ impl Config {
     /// Whether the values go together.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.check_ranges()?;
-        let refuse = |name, given, min, max: f64| Err(Self::spec(name).conflict(Self::KIND, given, min, max));
+        let refuse = |option, given, min, max| Err(ConfigError::conflict(Self::KIND, option, given, min, max));
         if self.window_calls.is_none() && self.window.is_none() {
             return refuse("windowCalls", f64::NAN, 1.0, 1_000.0);
         }

@@ -206,7 +206,7 @@ impl Pair {
     fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let config = any_config(&mut rng);
-        let world = World::new(config.clone());
+        let world = World::new(config);
         let model = Model::new(config, world.now);
         Self { seed, rng, world, model, under_way: Vec::new() }
     }
@@ -303,7 +303,7 @@ impl Pair {
     /// Another isolate takes over: nothing is under way there, and a half-open circuit is due.
     fn move_elsewhere(&mut self) {
         let bytes = self.world.saved();
-        self.world.breaker = CircuitBreaker::new(self.model.config.clone()).unwrap();
+        self.world.breaker = CircuitBreaker::new(self.model.config).unwrap();
         self.world.restore(&bytes).unwrap();
         assert_eq!(self.world.saved(), bytes, "seed {}", self.seed);
         self.under_way.clear();

@@ -215,7 +215,7 @@ fn g1_failures_of_an_hour_ago_are_forgotten() {
 fn g1_slow_calls_open_once_slow_is_defined() {
     let mut config = Config { slow_call: Some(Duration::from_millis(100)), ..Config::default() };
     let slow = |config: &Config, latency_ms| {
-        let mut world = World::new(config.clone());
+        let mut world = World::new(*config);
         (0..20).for_each(|_| {
             let mut note = world.take(KEY);
             world.settle_after(KEY, &mut note, Verdict::Answered, latency_ms);
@@ -683,7 +683,7 @@ fn g10_only_the_same_configuration_has_the_same_fingerprint() {
     assert_eq!(of(Config::default()), plain);
     for option in 0..Config::OPTIONS.len() {
         let mut config = Config { probes: 4, ..Config::default() };
-        let before = of(config.clone());
+        let before = of(config);
         let spec = &Config::OPTIONS[option];
         let other = if config.number(option) == spec.min { spec.max } else { spec.min };
         config.set(option, other).unwrap();

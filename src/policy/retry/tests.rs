@@ -68,7 +68,7 @@ impl Case {
     }
 
     fn ask(&self, word: u64) -> Answer {
-        let retry = Retry::new(self.config.clone()).unwrap();
+        let retry = Retry::new(self.config).unwrap();
         self.ask_again(&retry, word)
     }
 

@@ -93,7 +93,7 @@ fn decorrelated_is_never_below_its_base_nor_above_thrice_the_last() {
 #[test]
 fn a_hundred_thousand_decorrelated_repeats_in_a_row_stay_in_range() {
     let case = case(Jitter::Decorrelated, 100, 20_000, 2);
-    let retry = Retry::new(case.config.clone()).unwrap();
+    let retry = Retry::new(case.config).unwrap();
     let (mut backoff, mut at_cap) = (Duration::ZERO, 0);
     for word in 0..100_000 {
         let next = Case { backoff, ..case.after(2) }.ask_again(&retry, word).next.unwrap();
@@ -128,7 +128,7 @@ fn the_deadline_is_compared_with_the_delay_that_was_drawn() {
 fn without_a_deadline_no_delay_is_too_late() {
     let longest = Config { base: ms(86_400_000), cap: ms(86_400_000), attempts: 15, ..Config::default() };
     for rounds in 1..15 {
-        let case = Case::new(longest.clone()).after(rounds);
+        let case = Case::new(longest).after(rounds);
         assert!(WORDS.iter().all(|word| case.ask(*word).next.is_ok()));
     }
 }
@@ -149,7 +149,7 @@ fn a_delay_beyond_any_timer_is_told_in_full() {
 impl Case {
     /// The backoff, without the question whether an attempt is left.
     fn backoff_alone(&self, word: u64) -> Duration {
-        let retry = Retry::new(self.config.clone()).unwrap();
+        let retry = Retry::new(self.config).unwrap();
         let Self { facts, outcome, rounds, backoff, deadline, .. } = self;
         let (outcome, rounds, backoff, deadline) = (*outcome, *rounds, *backoff, *deadline);
         let round = Round { facts, outcome, rounds, backoff, now: NOW, deadline };

@@ -11,7 +11,7 @@ const TOLERANCE: f64 = 0.0138;
 /// Backoffs in milliseconds, in order.
 fn sample(case: &Case) -> Vec<f64> {
     let mut words = Rng::new(0x5EED);
-    let retry = Retry::new(case.config.clone()).unwrap();
+    let retry = Retry::new(case.config).unwrap();
     let draw = |_| case.ask_again(&retry, words.word()).next.unwrap().backoff.as_nanos() as f64 / 1e6;
     let mut sample: Vec<f64> = (0..DRAWS).map(draw).collect();
     sample.sort_by(f64::total_cmp);

@@ -49,7 +49,7 @@ fn one_above_the_maximum_gives_up_unless_clamping_is_asked_for() {
     let above =
         Case { outcome: Outcome { retry_after: Some(ms(60_000) + Duration::from_nanos(1)), ..case.outcome }, ..case };
     assert_eq!(above.stops(1), StopReason::RetryAfterTooLong);
-    let clamping = Case::new(Config { clamp_retry_after: true, ..above.config.clone() });
+    let clamping = Case::new(Config { clamp_retry_after: true, ..above.config });
     let clamped = clamping.asked_for(999_999_999);
     assert!((0..200).all(|word| (ms(60_000)..=ms(60_100)).contains(&clamped.delay(word))));
 }
@@ -62,7 +62,7 @@ fn ninety_nine_million_seconds_are_neither_slept_nor_nothing() {
     let endless = http::retry_after(b"99999999999999999999999999", 0, None);
     let case = Case { outcome: Outcome { retry_after: endless, ..case.outcome }, ..case };
     assert_eq!(case.stops(1), StopReason::RetryAfterTooLong);
-    let clamping = Case { config: Config { clamp_retry_after: true, ..case.config.clone() }, ..case };
+    let clamping = Case { config: Config { clamp_retry_after: true, ..case.config }, ..case };
     assert!(clamping.delay(1) <= ms(60_100));
 }
 
