@@ -38,7 +38,7 @@ function end<T>(attempt: Attempt<T>, state: number, result: unknown): unknown {
   attempt.result = result;
   const decision = settle(attempt);
   if (decision !== FIRST_DONE) return new Race(call, decision, attempt).promise;
-  report(call, result, 1, STOP_REASONS[call.site.engine.reason]!);
+  if (typeof result === "object") report(call, result, 1, STOP_REASONS[call.site.engine.reason]!); // nothing else can carry one
   if (state === REJECTED) throw result;
   return result;
 }
