@@ -16,13 +16,13 @@ export function readShared(policy: string, maker: string, config: object): Setti
   return read(config, maker, placeOf(policy));
 }
 
-/** The same for configurations that mean the same; what `share` gives tells shared objects apart. */
-export function fingerprint({ on, values, shares }: Settings, share: (object: SharedObject) => number): string {
-  return JSON.stringify([
-    [...on].sort(),
-    values.map(({ policy, option, number }) => [policy, option, number]).sort(([p, o], [q, n]) => p! - q! || o! - n!),
-    shares.map(({ policy, object }) => [policy, share(object)]),
-  ]);
+/** The same for configurations that mean the same. */
+export function fingerprint({ on, values, shares }: Settings): string {
+  return [
+    ...on,
+    ...values.map(({ policy, option, number }) => `${policy}.${option}=${number}`),
+    ...shares.map(({ policy, object }) => `${policy}:${object.number}`),
+  ].sort().join();
 }
 
 /** Whether somebody else than the caller may end an attempt, so that the driver must race it. */

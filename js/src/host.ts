@@ -21,14 +21,17 @@ export function defaultHost(): Host {
  * another request only where the runtime hands settled promises over to the request that waits for them.
  */
 export function workersHost(): Host {
-  let wakes: boolean | undefined;
   return {
     now: Date.now,
     random,
     arm,
     fetch: (input, init) => fetch(input, init),
-    wakesOthers: () => (wakes ??= compatibilityFlag("handle_cross_request_promise_resolution")),
+    wakesOthers: () => (globalThis as Workers).Cloudflare?.compatibilityFlags?.["handle_cross_request_promise_resolution"] === true,
   };
+}
+
+interface Workers {
+  Cloudflare?: { compatibilityFlags?: Record<string, boolean> };
 }
 
 /**
@@ -40,11 +43,6 @@ function random(): number {
   const last = sequence[0]! || Math.floor(Math.random() * LIMIT);
   const next = last + STEP;
   return (sequence[0] = next < LIMIT ? next : next - LIMIT);
-}
-
-function compatibilityFlag(name: string): boolean {
-  const { Cloudflare } = globalThis as { Cloudflare?: { compatibilityFlags?: Record<string, boolean> } };
-  return Cloudflare?.compatibilityFlags?.[name] === true;
 }
 
 /** The last one; 0 before the first. In an array of doubles, where a number needs no allocation. */

@@ -18,10 +18,14 @@ export interface Value {
   readonly given: unknown;
 }
 
+let made = 0;
+
 /** The state behind it lives in the engine. */
 export class SharedObject {
   readonly policy: string;
   readonly settings: Settings;
+  /** Which one it is. */
+  readonly number = made++;
 
   constructor(policy: string, settings: Settings) {
     this.policy = policy;

@@ -1,35 +1,23 @@
 // Snapshots: the engine's own bytes behind the names of their keys, since its numbers mean something in one instance only.
 //
-//     "fbn1" · u32 length · JSON: [[name, number], …] · the engine's bytes        little endian
+//     fbn1[["name",number],…]⏎…        JSON, which has no line breaks, and after the first one the engine's bytes
 
 import type { Site } from "./call.js";
 
 export function takeSnapshot({ engine, stack }: Site): Uint8Array {
   const now = engine.host.now();
   const state = engine.ask((exports, instance) => instance.take(exports.snapshot(stack.id, now) as [number, number]), new Uint8Array());
-  const names = new TextEncoder().encode(JSON.stringify([...engine.keys.entries()]));
-  const bytes = new Uint8Array(HEAD + names.length + state.length);
-  const head = new DataView(bytes.buffer);
-  head.setUint32(0, MAGIC);
-  head.setUint32(4, names.length, true);
-  bytes.set(names, HEAD);
-  bytes.set(state, HEAD + names.length);
+  const names = new TextEncoder().encode(`${MAGIC}${JSON.stringify([...engine.keys.entries()])}\n`);
+  const bytes = new Uint8Array(names.length + state.length);
+  bytes.set(names);
+  bytes.set(state, names.length);
   return bytes;
 }
 
 export function restoreSnapshot({ engine, stack }: Site, bytes: Uint8Array): boolean {
-  let names: [name: string, id: number][];
-  let state: Uint8Array;
-  try {
-    const head = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const end = HEAD + head.getUint32(4, true);
-    if (head.getUint32(0) !== MAGIC || end > bytes.length) return false;
-    names = JSON.parse(new TextDecoder().decode(bytes.subarray(HEAD, end)));
-    if (!names.every(([name, id]) => typeof name === "string" && typeof id === "number")) return false;
-    state = bytes.subarray(end);
-  } catch {
-    return false;
-  }
+  const names = namesOf(bytes);
+  if (names === undefined) return false;
+  const state = bytes.subarray(bytes.indexOf(LINE_BREAK) + 1);
   const oldIds = Uint16Array.from(names, ([, id]) => id);
   const newIds = Uint16Array.from(names, ([name]) => engine.intern(name));
   const now = engine.host.now();
@@ -37,6 +25,16 @@ export function restoreSnapshot({ engine, stack }: Site, bytes: Uint8Array): boo
     exports.restore(stack.id, ...instance.give(state), ...instance.give(oldIds), ...instance.give(newIds), now) === 0, false);
 }
 
-/** "fbn1" */
-const MAGIC = 0x66626e31;
-const HEAD = 8;
+function namesOf(bytes: Uint8Array): [name: string, id: number][] | undefined {
+  const text = new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(LINE_BREAK)));
+  if (!text.startsWith(MAGIC)) return undefined;
+  try {
+    const names: [unknown, unknown][] = JSON.parse(text.slice(MAGIC.length));
+    return names.every(([name, id]) => typeof name === "string" && typeof id === "number") ? (names as [string, number][]) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const MAGIC = "fbn1";
+const LINE_BREAK = 10;

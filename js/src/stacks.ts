@@ -3,7 +3,6 @@
 import { fingerprint, readStack } from "./config.js";
 import type { Engine } from "./engine.js";
 import { ConfigError } from "./errors.js";
-import type { SharedObject } from "./shared.js";
 import { Stack } from "./stack.js";
 import type { Config } from "./types.js";
 
@@ -11,8 +10,6 @@ import type { Config } from "./types.js";
 export class Stacks {
   readonly #engine: Engine;
   readonly #byFingerprint = new Map<string, Stack>();
-  readonly #shared = new WeakMap<SharedObject, number>();
-  #sharedCount = 0;
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -23,7 +20,7 @@ export class Stacks {
     const settings = readStack(config);
     const { name } = config;
     if (name !== undefined && typeof name !== "string") throw new ConfigError("name: expected a string", { path: "name", value: name });
-    const print = `${JSON.stringify(name)}${fingerprint(settings, (object) => this.#numberOf(object))}`;
+    const print = `${JSON.stringify(name)}${fingerprint(settings)}`;
     let stack = this.#byFingerprint.get(print);
     if (stack === undefined) {
       if (this.#byFingerprint.size >= MOST_STACKS) {
@@ -35,12 +32,6 @@ export class Stacks {
       this.#byFingerprint.set(print, stack);
     }
     return stack;
-  }
-
-  #numberOf(object: SharedObject): number {
-    let number = this.#shared.get(object);
-    if (number === undefined) this.#shared.set(object, (number = this.#sharedCount++));
-    return number;
   }
 }
 
