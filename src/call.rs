@@ -23,10 +23,15 @@ pub struct Facts {
     pub cost: u32,
 }
 
+impl Facts {
+    pub(crate) const ANYBODYS: Self =
+        Self { repeat: Repeat::Freely, replayable: true, timeout: None, priority: 0, cost: 1 };
+}
+
 impl Default for Facts {
     /// A GET: anybody may repeat it.
     fn default() -> Self {
-        Self { repeat: Repeat::Freely, replayable: true, timeout: None, priority: 0, cost: 1 }
+        Self::ANYBODYS
     }
 }
 

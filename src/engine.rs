@@ -109,7 +109,7 @@ impl Engine {
     /// # Errors
     /// There is no room for another one.
     pub fn share(&mut self, kind: Kind, gate: impl Gate) -> Result<ObjectId, ConfigError> {
-        self.share_boxed(kind, Box::new(gate))
+        self.desk.add_gate(kind, Box::new(gate))
     }
 
     /// Adds a budget that several stacks may share.
@@ -117,7 +117,7 @@ impl Engine {
     /// # Errors
     /// There is no room for another one.
     pub fn share_budget(&mut self, budget: impl Budget) -> Result<ObjectId, ConfigError> {
-        self.desk.add_budget(Box::new(budget)).map(|place| ObjectId::from_number(place as u16))
+        self.desk.add_budget(Box::new(budget))
     }
 
     /// Builds the gate or the budget of this kind from a configuration, to be shared.
@@ -126,13 +126,9 @@ impl Engine {
     /// The configuration is refused; there is nothing of this kind in it; or there is no room for another one.
     pub fn share_from(&mut self, config: &StackConfig, kind: Kind) -> Result<ObjectId, ConfigError> {
         match stack::build_shared(config, kind)? {
-            stack::SharedPart::Gate(gate) => self.share_boxed(kind, gate),
+            stack::SharedPart::Gate(gate) => self.desk.add_gate(kind, gate),
             stack::SharedPart::Budget(budget) => self.share_budget(budget),
         }
-    }
-
-    fn share_boxed(&mut self, kind: Kind, gate: Box<dyn Gate>) -> Result<ObjectId, ConfigError> {
-        self.desk.add_gate(kind, gate).map(|place| ObjectId::from_number(place as u16))
     }
 }
 
@@ -334,8 +330,8 @@ impl Engine {
     #[must_use]
     pub fn gate<G: Gate>(&self, stack: StackId) -> Option<&G> {
         let stack = self.stacks.get(usize::from(stack.number()))?;
-        stack.gates.iter().find_map(|place| {
-            let (_, gate) = self.desk.gate(place)?;
+        stack.gates.iter().find_map(|object| {
+            let (_, gate) = self.desk.gate(*object)?;
             (gate as &dyn Any).downcast_ref()
         })
     }
@@ -350,10 +346,10 @@ impl Engine {
         act: impl FnOnce(&mut G, &mut Cx<'_>) -> T,
     ) -> Option<T> {
         let mut verb = self.open(now, random);
-        let gates = self.stacks.get(usize::from(stack.number()))?.gates;
-        let place =
-            gates.iter().find(|place| self.desk.gate(*place).is_some_and(|(_, gate)| (gate as &dyn Any).is::<G>()))?;
-        let (gate, mut cx) = self.desk.lend(place, None, &mut verb)?;
+        let gates = &self.stacks.get(usize::from(stack.number()))?.gates;
+        let is_one = |object: &ObjectId| self.desk.gate(*object).is_some_and(|(_, gate)| (gate as &dyn Any).is::<G>());
+        let object = *gates.iter().find(|object| is_one(object))?;
+        let (gate, mut cx) = self.desk.lend(object, None, &mut verb)?;
         let gate: &mut dyn Any = gate.as_mut();
         Some(act(gate.downcast_mut()?, &mut cx))
     }

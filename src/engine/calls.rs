@@ -70,8 +70,9 @@ impl Calls {
         if self.vacant.try_reserve(index + 1 - self.vacant.len()).is_err() {
             return None;
         }
-        self.calls.push(Call::vacant(CallId::new(index as u32, self.generation)));
+        self.calls.push(Call::VACANT);
         self.leases.push(Instant::NEVER);
+        self.calls.last_mut()?.id = CallId::new(index as u32, self.generation);
         Some(index)
     }
 
@@ -147,33 +148,32 @@ impl Calls {
 }
 
 impl Call {
-    fn vacant(id: CallId) -> Self {
-        Self {
-            id,
-            stack: StackId::from_number(0),
-            key: Key::WHOLE,
-            facts: Facts::default(),
-            started: HostTime::from_nanos(0),
-            deadline: Instant::NEVER,
-            want: Want::Nothing,
-            sent: 0,
-            rounds: 0,
-            backoff: Duration::ZERO,
-            primary: 0,
-            ended: None,
-            never_sent: false,
-            winner: None,
-            retry_after: None,
-            in_hand: AttemptSet::EMPTY,
-            drop: AttemptSet::EMPTY,
-            attempts: [Attempt::VACANT; crate::call::MAX_PARALLEL],
-            running: Slots::NONE,
-            receipt: None,
-            dice: 0,
-            waiting: Waiting::NOWHERE,
-            hedge_at: Instant::NEVER,
-            turns: 0,
-            tenancy: None,
-        }
-    }
+    /// What a slot holds before its first call.
+    const VACANT: Self = Self {
+        id: CallId::new(0, 0),
+        stack: StackId::from_number(0),
+        key: Key::WHOLE,
+        facts: Facts::ANYBODYS,
+        started: HostTime::from_nanos(0),
+        deadline: Instant::NEVER,
+        want: Want::Nothing,
+        sent: 0,
+        rounds: 0,
+        backoff: Duration::ZERO,
+        primary: 0,
+        ended: None,
+        never_sent: false,
+        winner: None,
+        retry_after: None,
+        in_hand: AttemptSet::EMPTY,
+        drop: AttemptSet::EMPTY,
+        attempts: [Attempt::VACANT; crate::call::MAX_PARALLEL],
+        running: Slots::NONE,
+        receipt: None,
+        dice: 0,
+        waiting: Waiting::NOWHERE,
+        hedge_at: Instant::NEVER,
+        turns: 0,
+        tenancy: None,
+    };
 }

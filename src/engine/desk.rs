@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::call::Call;
 use crate::config::ConfigError;
 use crate::decision::Rejection;
-use crate::engine::stack::{GateList, Stack, too_many};
+use crate::engine::stack::{Stack, too_many};
 use crate::event::{Event, EventLog, What};
 use crate::id::{ObjectId, StackId};
 use crate::key::Key;
@@ -14,6 +14,7 @@ use crate::outcome::Outcome;
 use crate::policy::budget::{Budget, Receipt};
 use crate::policy::{Answer, Asker, Cx, Ended, Gate, Kind, Note, Woken};
 use crate::random::Rng;
+use crate::snapshot::{Damaged, Reader, Writer};
 use crate::time::{Duration, HostTime, Instant};
 
 /// What one verb brought: its instant, and the randomness it lends.
@@ -29,7 +30,7 @@ pub(crate) struct Desk {
     pub woken: Woken,
 }
 
-enum Object {
+pub(crate) enum Object {
     Gate(Kind, Box<dyn Gate>),
     Budget(Box<dyn Budget>),
 }
@@ -53,59 +54,40 @@ impl Desk {
         Self { objects: Vec::new(), log: EventLog::new(), woken: Woken::new() }
     }
 
-    pub fn add_gate(&mut self, kind: Kind, gate: Box<dyn Gate>) -> Result<usize, ConfigError> {
+    pub fn add_gate(&mut self, kind: Kind, gate: Box<dyn Gate>) -> Result<ObjectId, ConfigError> {
         self.add(kind, Object::Gate(kind, gate))
     }
 
-    pub fn add_budget(&mut self, budget: Box<dyn Budget>) -> Result<usize, ConfigError> {
+    pub fn add_budget(&mut self, budget: Box<dyn Budget>) -> Result<ObjectId, ConfigError> {
         self.add(Kind::Budget, Object::Budget(budget))
     }
 
-    fn add(&mut self, kind: Kind, object: Object) -> Result<usize, ConfigError> {
+    fn add(&mut self, kind: Kind, object: Object) -> Result<ObjectId, ConfigError> {
         let place = self.objects.len();
         if place >= MAX_OBJECTS {
             return Err(too_many(kind, place + 1, MAX_OBJECTS));
         }
         self.objects.push(object);
-        Ok(place)
+        Ok(ObjectId::from_number(place as u16))
     }
 
-    pub fn gate_place(&self, object: ObjectId) -> Option<(Kind, usize)> {
-        let place = usize::from(object.number());
-        match self.objects.get(place)? {
-            Object::Gate(kind, _) => Some((*kind, place)),
-            Object::Budget(_) => None,
-        }
+    pub fn object(&self, object: ObjectId) -> Option<&Object> {
+        self.objects.get(usize::from(object.number()))
     }
 
-    pub fn budget_place(&self, object: ObjectId) -> Option<usize> {
-        let place = usize::from(object.number());
-        matches!(self.objects.get(place)?, Object::Budget(_)).then_some(place)
+    pub fn object_mut(&mut self, object: ObjectId) -> Option<&mut Object> {
+        self.objects.get_mut(usize::from(object.number()))
     }
 
-    pub fn gate(&self, place: usize) -> Option<(Kind, &dyn Gate)> {
-        match self.objects.get(place)? {
+    pub fn gate(&self, object: ObjectId) -> Option<(Kind, &dyn Gate)> {
+        match self.object(object)? {
             Object::Gate(kind, gate) => Some((*kind, gate.as_ref())),
             Object::Budget(_) => None,
         }
     }
 
-    pub fn gate_mut(&mut self, place: usize) -> Option<(Kind, &mut Box<dyn Gate>)> {
-        match self.objects.get_mut(place)? {
-            Object::Gate(kind, gate) => Some((*kind, gate)),
-            Object::Budget(_) => None,
-        }
-    }
-
-    pub fn budget(&self, place: usize) -> Option<&dyn Budget> {
-        match self.objects.get(place)? {
-            Object::Budget(budget) => Some(budget.as_ref()),
-            Object::Gate(..) => None,
-        }
-    }
-
-    pub fn budget_mut(&mut self, place: usize) -> Option<&mut Box<dyn Budget>> {
-        match self.objects.get_mut(place)? {
+    pub fn budget(&mut self, object: ObjectId) -> Option<&mut Box<dyn Budget>> {
+        match self.object_mut(object)? {
             Object::Budget(budget) => Some(budget),
             Object::Gate(..) => None,
         }
@@ -114,21 +96,14 @@ impl Desk {
     /// One gate, and what it is lent.
     pub fn lend<'a>(
         &'a mut self,
-        place: usize,
+        object: ObjectId,
         stack: Option<StackId>,
         verb: &'a mut Verb,
     ) -> Option<(&'a mut Box<dyn Gate>, Cx<'a>)> {
-        match self.objects.get_mut(place)? {
+        let Self { objects, log, woken } = self;
+        match objects.get_mut(usize::from(object.number()))? {
             Object::Gate(kind, gate) => {
-                let cx = Cx {
-                    now: verb.now,
-                    rng: &mut verb.rng,
-                    log: &mut self.log,
-                    woken: &mut self.woken,
-                    stack,
-                    policy: *kind,
-                };
-                Some((gate, cx))
+                Some((gate, Cx { now: verb.now, rng: &mut verb.rng, log, woken, stack, policy: *kind }))
             }
             Object::Budget(_) => None,
         }
@@ -144,11 +119,44 @@ impl Desk {
 
     /// The key's number is given to another name.
     pub fn forget(&mut self, key: Key, now: Instant) {
-        for object in &mut self.objects {
-            match object {
-                Object::Gate(_, gate) => gate.forget(key),
-                Object::Budget(budget) => budget.forget(key, now),
-            }
+        self.objects.iter_mut().for_each(|object| object.forget(key, now));
+    }
+}
+
+/// What gates and budgets have in common.
+impl Object {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Gate(kind, _) => *kind,
+            Self::Budget(_) => Kind::Budget,
+        }
+    }
+
+    pub fn fingerprint(&self) -> u64 {
+        match self {
+            Self::Gate(_, gate) => gate.fingerprint(),
+            Self::Budget(budget) => budget.fingerprint(),
+        }
+    }
+
+    pub fn save(&self, now: Instant, out: &mut Writer) {
+        match self {
+            Self::Gate(_, gate) => gate.save(now, out),
+            Self::Budget(budget) => budget.save(now, out),
+        }
+    }
+
+    pub fn restore(&mut self, now: Instant, input: &mut Reader<'_>) -> Result<(), Damaged> {
+        match self {
+            Self::Gate(_, gate) => gate.restore(now, input),
+            Self::Budget(budget) => budget.restore(now, input),
+        }
+    }
+
+    pub fn forget(&mut self, key: Key, now: Instant) {
+        match self {
+            Self::Gate(_, gate) => gate.forget(key),
+            Self::Budget(budget) => budget.forget(key, now),
         }
     }
 }
@@ -156,13 +164,12 @@ impl Desk {
 /// An attempt at the gates.
 impl Desk {
     /// Asks all gates. The outermost that refuses has the word; while one says wait, the earliest instant counts.
-    pub fn ask(&self, gates: &GateList, call: &Call, now: Instant) -> Asked {
+    pub fn ask(&self, gates: &[ObjectId], call: &Call, asker: &mut Asker, now: Instant) -> Asked {
         let mut asked = Asked::Pass;
-        let mut asker = asker(call, now);
-        for (slot, place) in gates.iter().enumerate() {
-            let Some((kind, gate)) = self.gate(place) else { continue };
+        for (slot, object) in gates.iter().enumerate() {
+            let Some((kind, gate)) = self.gate(*object) else { continue };
             asker.place = call.waiting.place(slot);
-            match gate.ask(&asker, now) {
+            match gate.ask(asker, now) {
                 Answer::Pass => {}
                 Answer::Wait(until) => {
                     asked = Asked::Wait(match asked {
@@ -179,12 +186,12 @@ impl Desk {
     }
 
     /// Every gate said pass: takes from all of them what the attempt needs.
-    pub fn take(&mut self, gates: &GateList, call: &mut Call, attempt: usize, verb: &mut Verb) {
-        let mut asker = asker(call, verb.now);
-        for (slot, place) in gates.iter().enumerate() {
+    pub fn take(&mut self, gates: &[ObjectId], call: &mut Call, attempt: usize, asker: &mut Asker, verb: &mut Verb) {
+        asker.key = call.key;
+        for (slot, object) in gates.iter().enumerate() {
             asker.place = call.waiting.place(slot);
-            let Some((gate, mut cx)) = self.lend(place, Some(call.stack), verb) else { continue };
-            let note = gate.take(&asker, &mut cx);
+            let Some((gate, mut cx)) = self.lend(*object, Some(call.stack), verb) else { continue };
+            let note = gate.take(asker, &mut cx);
             if let Some(kept) = call.attempts.get_mut(attempt).and_then(|attempt| attempt.notes.get_mut(slot)) {
                 *kept = note;
             }
@@ -194,15 +201,15 @@ impl Desk {
 
     /// Some gate said wait: the attempt takes a place in the lines of those that did, and lets others pass in the
     /// lines where it could go now.
-    pub fn stand(&mut self, gates: &GateList, call: &mut Call, verb: &mut Verb) {
-        let mut asker = asker(call, verb.now);
-        for (slot, place) in gates.iter().enumerate() {
+    pub fn stand(&mut self, gates: &[ObjectId], call: &mut Call, asker: &mut Asker, verb: &mut Verb) {
+        (asker.key, asker.since) = (call.key, call.waiting.since);
+        for (slot, object) in gates.iter().enumerate() {
             asker.place = call.waiting.place(slot);
-            let Some((gate, mut cx)) = self.lend(place, Some(call.stack), verb) else { continue };
-            let waits = matches!(gate.ask(&asker, cx.now), Answer::Wait(_));
+            let Some((gate, mut cx)) = self.lend(*object, Some(call.stack), verb) else { continue };
+            let waits = matches!(gate.ask(asker, cx.now), Answer::Wait(_));
             match asker.place {
                 None if waits => {
-                    let place = gate.join(&asker, &mut cx);
+                    let place = gate.join(asker, &mut cx);
                     if let Some(kept) = call.waiting.places.get_mut(slot) {
                         *kept = Some(place);
                     }
@@ -214,13 +221,13 @@ impl Desk {
     }
 
     /// The attempt waits no longer: its places in all lines are free.
-    pub fn leave(&mut self, gates: &GateList, call: &mut Call, verb: &mut Verb) {
+    pub fn leave(&mut self, gates: &[ObjectId], call: &mut Call, verb: &mut Verb) {
         if !call.waiting.is_on() {
             return;
         }
-        for (slot, place) in gates.iter().enumerate() {
+        for (slot, object) in gates.iter().enumerate() {
             let Some(Some(standing)) = call.waiting.places.get(slot).copied() else { continue };
-            if let Some((gate, mut cx)) = self.lend(place, Some(call.stack), verb) {
+            if let Some((gate, mut cx)) = self.lend(*object, Some(call.stack), verb) {
                 gate.leave(call.key, standing, &mut cx);
             }
         }
@@ -228,18 +235,18 @@ impl Desk {
     }
 
     /// Tells the gates how the attempt ended.
-    pub fn settle(&mut self, gates: &GateList, call: &mut Call, attempt: usize, ended: Ended, verb: &mut Verb) {
+    pub fn settle(&mut self, gates: &[ObjectId], call: &mut Call, attempt: usize, ended: Ended, verb: &mut Verb) {
         self.each_note(gates, call, attempt, verb, |gate, key, note, cx| gate.settle(key, note, &ended, cx));
     }
 
     /// The attempt gives everything back.
-    pub fn release(&mut self, gates: &GateList, call: &mut Call, attempt: usize, verb: &mut Verb) {
+    pub fn release(&mut self, gates: &[ObjectId], call: &mut Call, attempt: usize, verb: &mut Verb) {
         self.each_note(gates, call, attempt, verb, |gate, key, note, cx| gate.release(key, note, cx));
     }
 
     fn each_note(
         &mut self,
-        gates: &GateList,
+        gates: &[ObjectId],
         call: &mut Call,
         attempt: usize,
         verb: &mut Verb,
@@ -247,16 +254,16 @@ impl Desk {
     ) {
         let (key, stack) = (call.key, call.stack);
         let Some(attempt) = call.attempts.get_mut(attempt) else { return };
-        for (place, note) in gates.iter().zip(&mut attempt.notes) {
-            if let Some((gate, mut cx)) = self.lend(place, Some(stack), verb) {
+        for (object, note) in gates.iter().zip(&mut attempt.notes) {
+            if let Some((gate, mut cx)) = self.lend(*object, Some(stack), verb) {
                 act(gate, key, note, &mut cx);
             }
         }
     }
 
     /// Whether capacity stays taken until the body ends.
-    pub fn holds_until_body(&self, gates: &GateList) -> bool {
-        gates.iter().any(|place| self.gate(place).is_some_and(|(_, gate)| gate.holds_until_body()))
+    pub fn holds_until_body(&self, gates: &[ObjectId]) -> bool {
+        gates.iter().any(|object| self.gate(*object).is_some_and(|(_, gate)| gate.holds_until_body()))
     }
 }
 
@@ -264,14 +271,14 @@ impl Desk {
 impl Desk {
     /// A call's first attempt is sent.
     pub fn deposit(&mut self, stack: &Stack, key: Key, now: Instant) {
-        if let Some(budget) = stack.budget.and_then(|place| self.budget_mut(place)) {
+        if let Some(budget) = stack.budget.and_then(|object| self.budget(object)) {
             budget.deposit(key, now);
         }
     }
 
     /// Pays for a repeat: `None` when the budget says no, `Some(None)` where there is no budget.
     pub fn withdraw(&mut self, stack: &Stack, call: &Call, now: Instant) -> Option<Option<Receipt>> {
-        let Some(budget) = stack.budget.and_then(|place| self.budget_mut(place)) else { return Some(None) };
+        let Some(budget) = stack.budget.and_then(|object| self.budget(object)) else { return Some(None) };
         if let Some(receipt) = budget.withdraw(call.key, now) {
             return Some(Some(receipt));
         }
@@ -285,7 +292,7 @@ impl Desk {
     /// What was paid for was never sent.
     pub fn refund(&mut self, stack: &Stack, call: &mut Call) {
         if let Some(receipt) = call.receipt.take()
-            && let Some(budget) = stack.budget.and_then(|place| self.budget_mut(place))
+            && let Some(budget) = stack.budget.and_then(|object| self.budget(object))
         {
             budget.refund(receipt);
         }
@@ -297,7 +304,8 @@ pub(crate) fn latency(outcome: &Outcome, sent_at: HostTime, host: HostTime) -> D
     outcome.latency.unwrap_or(host.since(sent_at))
 }
 
-fn asker(call: &Call, now: Instant) -> Asker {
+/// The attempt as the gates see it.
+pub(crate) fn asker(call: &Call, now: Instant) -> Asker {
     Asker {
         call: call.id,
         attempt: call.sent.saturating_add(1),

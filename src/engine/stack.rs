@@ -1,11 +1,13 @@
 //! Stacks: parsed configurations, and how many calls each has seen.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use crate::call::Facts;
 use crate::config::{ConfigError, ConfigReason};
 use crate::decision::MAX_ATTEMPTS;
 use crate::engine::desk::Desk;
+use crate::id::ObjectId;
 use crate::policy::budget::{self, RetryBudget};
 use crate::policy::retry::{self, Retry};
 use crate::policy::{BuiltGate, Gate, Kind, MAX_GATES, Part, StackConfig, attempt_timeout, deadline, hedge};
@@ -16,30 +18,9 @@ use crate::time::{Duration, Instant};
 pub(crate) struct Stack {
     config: StackConfig,
     pub retry: Retry,
-    pub budget: Option<usize>,
-    pub gates: GateList,
-}
-
-/// A stack's gates, outermost first, as places in the arena.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct GateList {
-    places: [u16; MAX_GATES],
-    count: u8,
-}
-
-impl GateList {
-    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        let places = self.places.get(..usize::from(self.count)).unwrap_or_default();
-        places.iter().map(|place| usize::from(*place))
-    }
-
-    fn push(&mut self, kind: Kind, place: usize) -> Result<(), ConfigError> {
-        let slot =
-            self.places.get_mut(usize::from(self.count)).ok_or_else(|| too_many(kind, MAX_GATES + 1, MAX_GATES))?;
-        *slot = place as u16;
-        self.count += 1;
-        Ok(())
-    }
+    pub budget: Option<ObjectId>,
+    /// Outermost first.
+    pub gates: Vec<ObjectId>,
 }
 
 impl Stack {
@@ -71,6 +52,11 @@ impl Stack {
         hedge::next_turn(self.config.hedge.as_ref(), facts, turns, now)
     }
 
+    /// Its gates and its budget.
+    pub fn objects(&self) -> impl Iterator<Item = ObjectId> + '_ {
+        self.gates.iter().chain(&self.budget).copied()
+    }
+
     /// Whether every attempt ends by itself, so that nothing depends on leases alone.
     pub fn has_a_limit(&self) -> bool {
         self.config.deadline.is_some() || self.config.attempt_timeout.is_some()
@@ -88,12 +74,11 @@ fn check_attempts(retry: &Retry, hedge: Option<hedge::Config>) -> Result<(), Con
     Ok(())
 }
 
-fn find_budget(config: &StackConfig, retry: &Retry, desk: &mut Desk) -> Result<Option<usize>, ConfigError> {
+fn find_budget(config: &StackConfig, retry: &Retry, desk: &mut Desk) -> Result<Option<ObjectId>, ConfigError> {
     let repeats = config.retry.is_some() || config.hedge.is_some();
     let own = match config.budget {
-        Some(Part::Shared(object)) => {
-            return desk.budget_place(object).map(Some).ok_or_else(|| unknown_object(Kind::Budget));
-        }
+        Some(Part::Shared(object)) if desk.budget(object).is_some() => return Ok(Some(object)),
+        Some(Part::Shared(_)) => return Err(unknown_object(Kind::Budget)),
         Some(Part::Own(own)) => own,
         None if repeats && retry.wants_budget() => budget::Config::default(),
         None => return Ok(None),
@@ -118,25 +103,23 @@ pub(crate) fn build_shared(config: &StackConfig, kind: Kind) -> Result<SharedPar
     }
 }
 
-fn find_gates(config: &StackConfig, desk: &mut Desk) -> Result<GateList, ConfigError> {
-    let mut gates = GateList { places: [0; MAX_GATES], count: 0 };
-    if config.others.iter().any(|object| desk.gate_place(*object).is_none()) {
+fn find_gates(config: &StackConfig, desk: &mut Desk) -> Result<Vec<ObjectId>, ConfigError> {
+    let kind_of = |desk: &Desk, object: ObjectId| desk.gate(object).map(|(kind, _)| kind);
+    if config.others.iter().any(|other| kind_of(desk, *other).is_none()) {
         return Err(unknown_object(Kind::Breaker));
     }
+    let mut gates = Vec::new();
     for kind in Kind::ALL {
         match config.build_gate(*kind)? {
             None => {}
-            Some(BuiltGate::Own(gate)) => gates.push(*kind, desk.add_gate(*kind, gate)?)?,
-            Some(BuiltGate::Shared(object)) => match desk.gate_place(object) {
-                Some((its, place)) if its == *kind => gates.push(*kind, place)?,
-                _ => return Err(unknown_object(*kind)),
-            },
+            Some(BuiltGate::Own(gate)) => gates.push(desk.add_gate(*kind, gate)?),
+            Some(BuiltGate::Shared(object)) if kind_of(desk, object) == Some(*kind) => gates.push(object),
+            Some(BuiltGate::Shared(_)) => return Err(unknown_object(*kind)),
         }
-        for (its, place) in config.others.iter().filter_map(|object| desk.gate_place(*object)) {
-            if its == *kind {
-                gates.push(its, place)?;
-            }
-        }
+        gates.extend(config.others.iter().filter(|other| kind_of(desk, **other) == Some(*kind)));
+    }
+    if gates.len() > MAX_GATES {
+        return Err(too_many(Kind::Breaker, gates.len(), MAX_GATES));
     }
     Ok(gates)
 }

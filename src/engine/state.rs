@@ -3,13 +3,13 @@
 use alloc::vec::Vec;
 
 use crate::engine::Engine;
-use crate::engine::desk::Desk;
+use crate::engine::desk::Object;
 use crate::event::{Event, What};
 use crate::id::StackId;
 use crate::key::Key;
 use crate::policy::Kind;
 use crate::snapshot::{Damaged, Read, Reader, Writer, checksum};
-use crate::time::{HostTime, Instant};
+use crate::time::HostTime;
 
 impl Engine {
     /// What the stack's gates and budget have learned, as it is at `now`; nothing in flight, no permits. Keys are
@@ -23,15 +23,16 @@ impl Engine {
         out.u32(MAGIC);
         out.u8(VERSION);
         if let Some(stack) = self.stacks.get(usize::from(stack.number())) {
-            for place in stack.gates.iter().chain(stack.budget) {
-                save(&self.desk, place, now, &mut out);
+            for object in stack.objects().filter_map(|object| self.desk.object(object)) {
+                out.u8(object.kind().code());
+                out.u64(object.fingerprint());
+                out.part(|out| object.save(now, out));
             }
         }
-        let bytes = out.finish();
+        let mut bytes = out.finish();
         let sum = checksum(&bytes);
-        let mut whole = bytes;
-        whole.extend_from_slice(&sum.to_le_bytes());
-        whole
+        bytes.extend_from_slice(&sum.to_le_bytes());
+        bytes
     }
 
     /// Takes over what another engine learned. `names[old] = new` says what its keys are called here; a key left out is
@@ -46,59 +47,21 @@ impl Engine {
             return Err(Damaged);
         }
         let Some(found) = self.stacks.get(usize::from(stack.number())) else { return Err(Damaged) };
-        let places: Vec<usize> = found.gates.iter().chain(found.budget).collect();
         while !input.is_empty() {
-            let (kind, fingerprint, state) = (input.u8()?, input.u64()?, input.part()?);
+            let (kind, fingerprint, mut state) = (input.u8()?, input.u64()?, input.part()?);
             let Some(kind) = Kind::ALL.get(usize::from(kind)).copied() else { return Err(Damaged) };
-            if !self.desk.restore(&places, kind, fingerprint, state, now)? {
+            let is_its = |object: &Object| object.kind() == kind && object.fingerprint() == fingerprint;
+            let its = found.objects().find(|object| self.desk.object(*object).is_some_and(is_its));
+            if let Some(object) = its.and_then(|object| self.desk.object_mut(object)) {
+                object.restore(now, &mut state)?;
+                object.forget(Key::NEW, now);
+            } else {
                 let what = What::RestoredFresh {};
                 let (stack, policy) = (Some(stack), Some(kind));
                 self.desk.log.push(|| Event { at: now, stack, key: Key::WHOLE, policy, what });
             }
         }
         Ok(())
-    }
-}
-
-fn save(desk: &Desk, place: usize, now: Instant, out: &mut Writer) {
-    if let Some((kind, gate)) = desk.gate(place) {
-        out.u8(kind.code());
-        out.u64(gate.fingerprint());
-        out.part(|out| gate.save(now, out));
-    } else if let Some(budget) = desk.budget(place) {
-        out.u8(Kind::Budget.code());
-        out.u64(budget.fingerprint());
-        out.part(|out| budget.save(now, out));
-    }
-}
-
-impl Desk {
-    /// Whether one of these gates or budgets is of this kind and configuration, and took the state over.
-    fn restore(
-        &mut self,
-        places: &[usize],
-        kind: Kind,
-        fingerprint: u64,
-        mut state: Reader<'_>,
-        now: Instant,
-    ) -> Read<bool> {
-        for place in places {
-            if let Some((its, gate)) = self.gate_mut(*place) {
-                if its == kind && gate.fingerprint() == fingerprint {
-                    gate.restore(now, &mut state)?;
-                    gate.forget(Key::NEW);
-                    return Ok(true);
-                }
-            } else if let Some(budget) = self.budget_mut(*place)
-                && kind == Kind::Budget
-                && budget.fingerprint() == fingerprint
-            {
-                budget.restore(now, &mut state)?;
-                budget.forget(Key::NEW, now);
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }
 

@@ -5,13 +5,13 @@
 
 use crate::call::{Attempt, Call, Slots, Waiting, Want};
 use crate::decision::{AttemptSet, RefusalReason, Rejection, Step, StopReason};
-use crate::engine::desk::Asked;
+use crate::engine::desk::{Asked, asker};
 use crate::engine::turn::{Ruling, Turn};
 use crate::event::What;
 use crate::key::Key;
 use crate::outcome::{Outcome, Verdict};
-use crate::policy::Kind;
 use crate::policy::retry::{Next, Round};
+use crate::policy::{Asker, Kind};
 use crate::time::Instant;
 
 impl Turn<'_> {
@@ -112,16 +112,17 @@ impl Turn<'_> {
             }
             self.share_overflow_key();
         }
-        match self.desk.ask(&self.stack.gates, self.call, self.verb.now) {
-            Asked::Pass => self.send(),
+        let mut asker = asker(self.call, self.now());
+        match self.desk.ask(&self.stack.gates, self.call, &mut asker, self.verb.now) {
+            Asked::Pass => self.send(asker),
             _ if self.leases_may_have_ended => Ruling::Blocked,
-            Asked::Wait(until) => self.stand_in_line(until),
+            Asked::Wait(until) => self.stand_in_line(asker, until),
             Asked::Reject(rejection, retry_at) => self.refused(rejection, retry_at),
         }
     }
 
     /// Every gate said pass: the attempt takes what it needs and starts.
-    fn send(&mut self) -> Ruling {
+    fn send(&mut self, mut asker: Asker) -> Ruling {
         let is_hedge = self.call.want == Want::Hedge;
         // A hedge is paid when it is sent; a retry was paid when it was decided.
         if is_hedge && self.desk.withdraw(self.stack, self.call, self.verb.now).is_none() {
@@ -129,7 +130,7 @@ impl Turn<'_> {
         }
         self.settle_key();
         let Some(slot) = self.call.running.vacant() else { return self.wait() };
-        self.desk.take(&self.stack.gates, self.call, slot, self.verb);
+        self.desk.take(&self.stack.gates, self.call, slot, &mut asker, self.verb);
         if self.call.sent == 0 {
             self.desk.deposit(self.stack, self.call.key, self.verb.now);
             self.count().call();
@@ -171,13 +172,13 @@ impl Turn<'_> {
         self.wait()
     }
 
-    fn stand_in_line(&mut self, until: Instant) -> Ruling {
+    fn stand_in_line(&mut self, mut asker: Asker, until: Instant) -> Ruling {
         self.settle_key();
         if !self.call.waiting.is_on() {
             self.call.waiting = Waiting { since: self.now(), ..Waiting::NOWHERE };
         }
         self.call.waiting.until = until;
-        self.desk.stand(&self.stack.gates, self.call, self.verb);
+        self.desk.stand(&self.stack.gates, self.call, &mut asker, self.verb);
         self.wait()
     }
 

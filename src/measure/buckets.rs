@@ -59,6 +59,11 @@ impl<const LANES: usize, const N: usize> Buckets<LANES, N> {
         sums
     }
 
+    /// What the window held after the last change.
+    pub(crate) const fn latest(&self) -> [u32; LANES] {
+        self.sums
+    }
+
     /// Whether the window holds nothing at `now`.
     #[must_use]
     pub fn is_empty(&self, now: Instant, width: Duration) -> bool {

@@ -39,6 +39,12 @@ pub struct Counts {
     pub slow: u32,
 }
 
+impl Counts {
+    const fn of([calls, failures, slow]: [u32; LANES]) -> Self {
+        Self { calls, failures, slow }
+    }
+}
+
 /// The latest outcomes.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
@@ -47,24 +53,24 @@ pub struct Window {
 }
 
 impl Window {
-    /// Adds an outcome, now.
-    pub fn add(&mut self, now: Instant, bounds: Bounds, entry: Entry) {
+    /// Adds an outcome, now; answers what the window holds then.
+    pub fn add(&mut self, now: Instant, bounds: Bounds, entry: Entry) -> Counts {
         self.buckets.roll(now, bounds.width);
         if bounds.calls > 0 {
-            let held = self.counts(now, bounds).calls;
+            let [held, ..] = self.buckets.latest();
             let replaced = self.entries.push(bounds.calls, entry);
             if held >= bounds.calls {
                 self.buckets.remove_oldest(replaced.lanes());
             }
         }
         self.buckets.add_each(now, entry.lanes());
+        Counts::of(self.buckets.latest())
     }
 
     /// What the window holds, as if it had been rolled to `now`.
     #[must_use]
     pub fn counts(&self, now: Instant, bounds: Bounds) -> Counts {
-        let [calls, failures, slow] = self.buckets.sums(now, bounds.width);
-        Counts { calls, failures, slow }
+        Counts::of(self.buckets.sums(now, bounds.width))
     }
 
     /// Writes what the window holds at `now`.
@@ -287,7 +293,7 @@ pub(crate) mod tests {
     fn damaged_bytes_are_refused() {
         let bounds = Bounds::new(Some(9), Some(Duration::from_secs(10)));
         let (mut window, now) = (Window::default(), Instant::ORIGIN);
-        (0..14).for_each(|n| window.add(now, bounds, Entry::from_bits(n % 4)));
+        (0..14).for_each(|n| _ = window.add(now, bounds, Entry::from_bits(n % 4)));
         let bytes = saved(&window, now, bounds);
         let read = |bytes: &[u8]| Window::restore(now, bounds, &mut Reader::new(bytes)).map(|_| ());
         assert_eq!(read(&bytes), Ok(()));

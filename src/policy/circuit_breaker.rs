@@ -89,14 +89,11 @@ impl Gate for CircuitBreaker {
             Verdict::Cancelled => IgnoreReason::Cancelled,
             // The note stays as it is, so that a probe's permit goes back with `release`.
             verdict if !verdict.is_evidence() => IgnoreReason::Rejection,
-            _ if !self.circuits.get(key).is_some_and(|circuit| circuit.honours(ticket)) => IgnoreReason::Stale,
-            _ => {
-                let entry = self.config.entry(ended);
-                let counted = if entry.failed { Counted::Failure } else { Counted::Success };
-                cx.tell(key, || What::Recorded { counted, slow: entry.slow });
+            _ if self.record(key, ticket, self.config.entry(ended), cx) => {
                 *note = Ticket::Spent.note();
-                return self.record(key, ticket, entry, cx);
+                return;
             }
+            _ => IgnoreReason::Stale,
         };
         cx.tell(key, || What::Ignored { reason });
     }
@@ -149,17 +146,19 @@ impl Gate for CircuitBreaker {
 
 /// What results do to a circuit.
 impl CircuitBreaker {
-    fn record(&mut self, key: Key, ticket: Ticket, entry: Entry, cx: &mut Cx<'_>) {
-        let Some(circuit) = self.circuits.get_mut(key) else { return };
+    /// Whether the ticket is about the present state; otherwise nothing is done.
+    fn record(&mut self, key: Key, ticket: Ticket, entry: Entry, cx: &mut Cx<'_>) -> bool {
+        let Some(circuit) = self.circuits.get_mut(key).filter(|circuit| circuit.honours(ticket)) else { return false };
+        let counted = if entry.failed { Counted::Failure } else { Counted::Success };
+        cx.tell(key, || What::Recorded { counted, slow: entry.slow });
         match &mut circuit.state {
             State::Closed { record, .. } => {
-                record.add(cx.now, self.bounds, entry);
-                let counts = record.window.counts(cx.now, self.bounds);
+                let counts = record.add(cx.now, self.bounds, entry);
                 if let Some(trigger) = self.config.judge(counts, record.consecutive) {
                     self.trip(key, trigger, counts, cx);
                 }
             }
-            State::Disabled { record } => record.add(cx.now, self.bounds, entry),
+            State::Disabled { record } => _ = record.add(cx.now, self.bounds, entry),
             State::HalfOpen { .. } if entry.failed || entry.slow => {
                 self.reopen(key, cx.now, Trigger::ProbeFailed, entry, cx);
             }
@@ -171,6 +170,7 @@ impl CircuitBreaker {
             }
             State::Open { .. } | State::ForcedOpen => {}
         }
+        true
     }
 
     /// Does what has been due since before `now`: a probe that was not settled in time has failed when its time was up.

@@ -74,9 +74,6 @@ impl Answer {
             }
             Step::Unguarded => (UNGUARDED, 0, false),
         };
-        if kind == SEND || kind == WAIT {
-            self.key = decision.call.and_then(|call| engine.key_of(call)).map_or(NO_KEY, |key| u32::from(key.number()));
-        }
         self.woken_count = 0;
         for (slot, call) in self.woken.iter_mut().zip(engine.woken()) {
             *slot = call.as_u64() as f64;

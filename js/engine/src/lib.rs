@@ -88,6 +88,10 @@ pub fn admit(stack: u32, key: u32, flags: u32, timeout_ms: f64, cost: u32, now: 
         let now = host.time.read(now);
         let (stack, key) = (StackId::from_number(stack as u16), Key::from_number(key as u16));
         let decision = host.engine.admit(stack, key, facts, now, random as u64);
+        if key == Key::NEW {
+            let given = decision.call.and_then(|call| host.engine.key_of(call));
+            host.answer.key = u32::from(given.unwrap_or(Key::NEW).number());
+        }
         host.answer.give(&decision, now, &mut host.engine)
     })
 }

@@ -218,9 +218,9 @@ impl State {
 }
 
 impl Record {
-    pub fn add(&mut self, now: Instant, bounds: Bounds, entry: Entry) {
-        self.window.add(now, bounds, entry);
+    pub fn add(&mut self, now: Instant, bounds: Bounds, entry: Entry) -> Counts {
         self.consecutive = if entry.failed { self.consecutive.saturating_add(1) } else { 0 };
+        self.window.add(now, bounds, entry)
     }
 
     fn restore(bounds: Bounds, now: Instant, input: &mut Reader<'_>) -> Read<Self> {
