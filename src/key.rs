@@ -153,6 +153,9 @@ impl<S> Keyed<S> {
     pub fn entry(&mut self, key: Key, fresh: impl FnOnce() -> S) -> &mut S {
         let index = key.index().min((MAX_KEYS + RESERVED) as usize);
         while self.states.len() <= index {
+            if self.states.len() == self.states.capacity() {
+                self.states.reserve_exact(GROWTH);
+            }
             self.states.push(None);
         }
         self.states[index].get_or_insert_with(fresh)
@@ -174,6 +177,8 @@ impl<S> Keyed<S> {
 /// How many keys have state of their own at most. Ours: the state of all stays well under a mebibyte.
 pub const MAX_KEYS: u16 = 1_024;
 const RESERVED: u16 = 2;
+/// How many states are made room for at a time. Doubling would make room for twice as many as there can be.
+const GROWTH: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -386,7 +386,7 @@ fn a_deadline_gives_up_all_attempts_of_a_hedged_call() {
     let stack = script.stack(StackConfig { deadline: total_of(100), hedge: hedges(2), ..unhurried() });
     let call = script.admit(stack, at(0), "send 1, until 50");
     script.wake(call, at(50), "send 2, until 100");
-    script.wake(call, at(100), "done 1 attempts-exhausted, drop 1 2");
+    script.wake(call, at(100), "done 1 deadline-exceeded, drop 1 2");
 }
 
 #[test]

@@ -54,6 +54,7 @@ export class EventTap {
         else facts[field[0]] = field[1][number];
       });
       if (stack) this.#tell(stack, type as EventType, facts);
+      else if (stackId < 0) this.tellAll(type as EventType, facts);
     }
   }
 

@@ -12,7 +12,7 @@ use crate::key::Key;
 use crate::outcome::{Outcome, Verdict};
 use crate::policy::retry::{Next, Round};
 use crate::policy::{Asker, Kind};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 impl Turn<'_> {
     pub fn step(&mut self) -> Ruling {
@@ -50,6 +50,9 @@ impl Turn<'_> {
     /// Nothing runs any more and nothing worked: says why to stop here, or begins another round.
     fn round_over(&mut self, verdict: Verdict) -> Option<StopReason> {
         self.leave_lines();
+        if verdict == Verdict::Timeout && self.now() >= self.call.deadline {
+            return Some(StopReason::DeadlineExceeded);
+        }
         let Call { never_sent, retry_after, .. } = *self.call;
         let outcome = Outcome { never_sent, retry_after, ..Outcome::new(verdict) };
         let mut receipt = None;
@@ -74,7 +77,7 @@ impl Turn<'_> {
         }
     }
 
-    fn next_round(&mut self, due: Instant, backoff: crate::time::Duration) {
+    fn next_round(&mut self, due: Instant, backoff: Duration) {
         self.call.backoff = backoff;
         self.call.rounds = self.call.rounds.saturating_add(1);
         self.start_round(due);
@@ -177,7 +180,8 @@ impl Turn<'_> {
         if !self.call.waiting.is_on() {
             self.call.waiting = Waiting { since: self.now(), ..Waiting::NOWHERE };
         }
-        self.call.waiting.until = until;
+        // A gate that names an instant that has come would make hosts spin.
+        self.call.waiting.until = until.max(self.now() + SHORTEST_WAIT);
         self.desk.stand(&self.stack.gates, self.call, &mut asker, self.verb);
         self.wait()
     }
@@ -226,3 +230,6 @@ fn next_instant(call: &Call) -> Instant {
     };
     call.running().map(|(_, attempt)| attempt.abort_at).fold(own.min(call.deadline), Instant::min)
 }
+
+/// How long a call that stands in line is left alone at least. Ours: the least that a host's timer can do.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
