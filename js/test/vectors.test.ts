@@ -63,6 +63,7 @@ class World {
   readonly #objects = new Map<string, number>();
   readonly #calls = new Map<string, number>();
   readonly #labels = new Map<number, string>();
+  readonly #keyOf = new Map<number, number>();
   readonly #keys = new KeyNames();
 
   constructor({ objects = {}, stacks }: Document) {
@@ -129,7 +130,10 @@ class World {
     if (handle >= 0) {
       this.#calls.set(verb.call, handle);
       this.#labels.set(handle, verb.call);
-      if (key === NEW && verb.key !== undefined) this.#keys.learn(verb.key, this.#instance.word(AT.key));
+      // The engine tells the key's number to those that did not know it.
+      const number = key === NEW ? this.#instance.word(AT.key) : key;
+      this.#keyOf.set(handle, number);
+      if (key === NEW && verb.key !== undefined) this.#keys.learn(verb.key, number);
     }
     return this.#tell(decision);
   }
@@ -151,7 +155,7 @@ class World {
     if (numbers[AT.delayMs]! >= 0) told.delayMs = numbers[AT.delayMs];
     if (numbers[AT.call]! >= 0) {
       told.call = this.#labels.get(numbers[AT.call]!);
-      const key = this.#instance.word(AT.key);
+      const key = this.#keyOf.get(numbers[AT.call]!);
       if ((kind === SEND || kind === WAIT) && key !== NEW) told.key = key;
     }
     const woken = this.#instance.word(AT.wokenCount);

@@ -1,4 +1,4 @@
-// Calls that are never heard of again, more of them than there are keys. Known not to hold yet.
+// Calls that are never heard of again, more of them than there are keys.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,13 +17,13 @@ function crowded() {
   return { guard, events };
 }
 
-test("their keys make room for new ones, whose circuits are judged", { todo: "leases are looked into only before somebody is refused" }, async () => {
+test("their keys make room for new ones, whose circuits are judged", async () => {
   const { guard } = crowded();
   await guard.execute(() => 1, { key: "new" });
   assert.equal(guard.breaker("new").calls, 1);
 });
 
-test("that every key is busy is told", { todo: "events that belong to no stack (keysFull, stale) reach no listener" }, async () => {
+test("that every key is busy is told", async () => {
   const { guard, events } = crowded();
   await guard.execute(() => 1, { key: "one" });
   await guard.execute(() => 1, { key: "another" });
