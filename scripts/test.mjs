@@ -4,14 +4,12 @@
 import { build, buildTests, files, tsc } from "./build.mjs";
 import { inRoot, main, options, printFailure, run, say, seconds, Stop } from "./run.mjs";
 import { ensureBrowsers, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, machineNode, node22 } from "./setup.mjs";
-import { size } from "./size.mjs";
 
 const PARTS = {
   engine: { title: "Engine: format, lints, Rust tests on this machine", work: testEngine },
   browser: { title: "Engine in browsers: the same vectors as wasm", work: testBrowser },
   js: { title: "JavaScript package on Node", work: testJs },
   workers: { title: "JavaScript package in workerd, over real HTTP", work: testWorkers },
-  size: { title: "Size of what is shipped", work: () => size() },
 };
 
 /** For tests that start servers and measure time: this must hold on two cores. */
