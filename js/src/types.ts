@@ -31,6 +31,7 @@ export interface Config {
   name?: string;
   timeout?: TimeoutConfig | false;
   retry?: RetryConfig | false;
+  hedge?: HedgeConfig | false;
   breaker?: BreakerConfig | CircuitBreaker | false;
 }
 
@@ -63,6 +64,14 @@ export interface BudgetConfig {
   ratio?: number;
   window?: Duration;
   reserve?: number;
+}
+
+/** Attempts beside one that is slow; the first success wins. Only for requests that may be repeated freely. */
+export interface HedgeConfig {
+  /** How many attempts a call may have in flight together, the first among them. */
+  attempts?: number;
+  /** How long each is waited for before the next one is sent beside it. */
+  after?: Duration;
 }
 
 export interface BreakerConfig {

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { reportOf, TimeoutError } from "../src/index.js";
+import { reportOf, TimeoutError, type Config } from "../src/index.js";
 import { quiet, reasonOf } from "./support/host.js";
 import { shim, trap } from "./support/shim.js";
 import { countingSignal, hang, status, Upstream, watched } from "./support/upstream.js";
 
 const URL_A = "https://a.example/";
-const hedge = (more: object = {}) => ({ hedge: { attempts: 2, after: 100 }, timeout: { attempt: "1s" }, ...more }) as never;
+const hedge = (more: Config = {}): Config => ({ hedge: { attempts: 2, after: 100 }, timeout: { attempt: "1s" }, ...more });
 
 test("the first success wins; the loser is aborted, and the winner's signal stays alive", async () => {
   const { host, guard } = shim();

@@ -56,7 +56,7 @@ async function world(seed: number, traps: boolean): Promise<void> {
     ...(rng() < 0.8 ? { retry: { attempts: pick(1, 2, 5), backoff: { base: pick(1, 50) }, ...(rng() < 0.5 ? { budget: false as const } : {}) } } : {}),
     ...(rng() < 0.5 ? { breaker: { consecutiveFailures: 3, openFor: 500 } } : {}),
     ...(rng() < 0.3 ? { hedge: { after: 100 } } : {}),
-  } as never, { fetch: send }));
+  }, { fetch: send }));
 
   const signals = [countingSignal(), countingSignal()];
   const handed = new Set<unknown>();
