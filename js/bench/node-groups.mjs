@@ -1,6 +1,6 @@
 // The groups that are measured on Node.
 
-import * as forbear from "../../dist/entry/node.js";
+import * as forbear from "../../dist/entry/inline.js";
 import { direct, forbearPlain } from "./cases.mjs";
 import { SHARED } from "./groups.mjs";
 import { fetches, opossum, pRetry, verbs } from "./node-cases.mjs";

@@ -6,12 +6,12 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { defaultHost, workersHost } from "../src/host.js";
-import { forbear, RejectedError, wrapFetch } from "../src/entry/node.js";
+import { forbear, RejectedError, wrapFetch } from "../src/entry/inline.js";
 import { quiet, reasonOf } from "./support/host.js";
 import { shim } from "./support/shim.js";
 
 const run = promisify(execFile);
-const entry = (name: string): string => new URL(`../src/entry/${name}.js`, import.meta.url).href;
+const entry = new URL("../src/entry/inline.js", import.meta.url).href;
 
 /** Runs a script in a process of its own, with the strictest view of rejections. */
 async function script(source: string, env: Record<string, string> = {}): Promise<{ stdout: string; ms: number }> {
@@ -20,30 +20,28 @@ async function script(source: string, env: Record<string, string> = {}): Promise
   return { stdout: stdout.trim(), ms: performance.now() - started };
 }
 
-for (const name of ["node", "browser"]) {
-  test(`${name}: importing and building every kind of guard uses no clock, timer, randomness, signal or fetch`, async () => {
-    const { stdout } = await script(`
-      const poison = (object, name) => { object[name] = () => { throw new Error(name + " was used"); }; };
-      for (const name of ["setTimeout", "setInterval", "setImmediate", "queueMicrotask", "fetch"]) poison(globalThis, name);
-      poison(Date, "now"); poison(Math, "random"); poison(performance, "now");
-      poison(crypto, "getRandomValues"); poison(crypto, "randomUUID"); poison(AbortSignal, "timeout"); poison(AbortSignal, "any");
-      globalThis.AbortController = class { constructor() { throw new Error("AbortController was used"); } };
-      const { forbear, wrapFetch, retryBudget, circuitBreaker } = await import(${JSON.stringify(entry(name))});
-      const budget = retryBudget({ ratio: 0.2 });
-      const breaker = circuitBreaker({ slowCall: "1s" });
-      const guard = forbear({ name: "all", timeout: { total: "10s", attempt: "2s" }, retry: { budget }, breaker });
-      guard.on("*", () => {});
-      guard.with({ fetch: () => {}, waitUntil: () => {} });
-      wrapFetch({ timeout: {}, retry: {}, breaker: {} });
-      process.stdout.write("built");
-    `);
-    assert.equal(stdout, "built");
-  });
-}
-
-test("browser: where a Content-Security-Policy forbids WebAssembly, building a guard names what to allow", async () => {
+test("importing and building every kind of guard uses no clock, timer, randomness, signal or fetch", async () => {
   const { stdout } = await script(`
-    const { forbear, retryBudget, ConfigError } = await import(${JSON.stringify(entry("browser"))});
+    const poison = (object, name) => { object[name] = () => { throw new Error(name + " was used"); }; };
+    for (const name of ["setTimeout", "setInterval", "setImmediate", "queueMicrotask", "fetch"]) poison(globalThis, name);
+    poison(Date, "now"); poison(Math, "random"); poison(performance, "now");
+    poison(crypto, "getRandomValues"); poison(crypto, "randomUUID"); poison(AbortSignal, "timeout"); poison(AbortSignal, "any");
+    globalThis.AbortController = class { constructor() { throw new Error("AbortController was used"); } };
+    const { forbear, wrapFetch, retryBudget, circuitBreaker } = await import(${JSON.stringify(entry)});
+    const budget = retryBudget({ ratio: 0.2 });
+    const breaker = circuitBreaker({ slowCall: "1s" });
+    const guard = forbear({ name: "all", timeout: { total: "10s", attempt: "2s" }, retry: { budget }, breaker });
+    guard.on("*", () => {});
+    guard.with({ fetch: () => {}, waitUntil: () => {} });
+    wrapFetch({ timeout: {}, retry: {}, breaker: {} });
+    process.stdout.write("built");
+  `);
+  assert.equal(stdout, "built");
+});
+
+test("where a Content-Security-Policy forbids WebAssembly, building a guard names what to allow", async () => {
+  const { stdout } = await script(`
+    const { forbear, retryBudget, ConfigError } = await import(${JSON.stringify(entry)});
     WebAssembly.Module = class { constructor() { throw new WebAssembly.CompileError("Refused to compile or instantiate WebAssembly module"); } };
     for (const make of [() => forbear({ retry: {} }), () => retryBudget()]) {
       try { make(); } catch (error) {
@@ -56,7 +54,7 @@ test("browser: where a Content-Security-Policy forbids WebAssembly, building a g
 
 test("a process whose calls are done ends by itself, though their timeouts were far away", async () => {
   const { stdout, ms } = await script(`
-    const { forbear } = await import(${JSON.stringify(entry("node"))});
+    const { forbear } = await import(${JSON.stringify(entry)});
     const guard = forbear({ timeout: { attempt: "10m", total: "1h" }, retry: {} });
     for (let i = 0; i < 100; i++) await guard.execute(async () => i);
     await Promise.all(Array.from({ length: 100 }, (_, i) => guard.execute(() => new Promise((done) => setImmediate(done)))));
@@ -68,7 +66,7 @@ test("a process whose calls are done ends by itself, though their timeouts were 
 
 test("a process never ends early: a backoff, and a timeout that nothing else holds it for, are waited for", async () => {
   const { stdout } = await script(`
-    const { forbear } = await import(${JSON.stringify(entry("node"))});
+    const { forbear } = await import(${JSON.stringify(entry)});
     const guard = forbear({ timeout: { attempt: 30 }, retry: { attempts: 3, backoff: { base: 20, jitter: "none" } } });
     let attempts = 0;
     await guard.execute(() => (attempts++, new Promise(() => {}))).catch((error) => process.stdout.write(error.name + " " + attempts));

@@ -1,4 +1,4 @@
-// Browsers, Deno, and every host without an entry of its own: the module travels inside the package and is compiled when
+// Every host but Workers: the module travels inside the JavaScript, so that no bundler can lose it, and is compiled when
 // first needed.
 
 import { face } from "../face.js";
