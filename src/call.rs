@@ -128,7 +128,7 @@ pub(crate) struct Waiting {
 
 /// A set of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slots(u8);
+pub(crate) struct Slots(u32);
 
 impl Waiting {
     pub const NOWHERE: Self = Self { since: Instant::NEVER, places: [None; MAX_GATES], until: Instant::NEVER };

@@ -195,6 +195,7 @@ impl Engine {
         self.carry_out(index, ruling, verb)
     }
 
+    #[inline]
     fn carry_out(&mut self, index: usize, ruling: Ruling, verb: &Verb) -> Decision {
         let (step, at, lease) = match ruling {
             Ruling::Goes(step, at) => (step, at, Some(lease_end(at, verb.now))),
@@ -217,6 +218,7 @@ impl Engine {
         decision
     }
 
+    #[inline]
     fn turn<'a>(&'a mut self, index: usize, verb: &'a mut Verb) -> Option<Turn<'a>> {
         let leases_may_have_ended = self.calls.may_have_ended(verb.now);
         let Self { calls, stacks, keys, desk, ledger, .. } = self;

@@ -396,6 +396,11 @@ impl EventLog {
     }
 
     #[inline]
+    pub(crate) fn is_listening(&self) -> bool {
+        self.listening
+    }
+
+    #[inline]
     pub(crate) fn push(&mut self, event: impl FnOnce() -> Event) {
         if self.listening {
             self.keep(event());

@@ -33,7 +33,8 @@ impl Metrics {
         increment(Some(&mut self.calls));
     }
 
-    pub(crate) fn send(&mut self) {
+    pub(crate) fn send(&mut self, is_first: bool) {
+        self.calls = self.calls.saturating_add(u32::from(is_first));
         increment(Some(&mut self.sent));
     }
 

@@ -175,8 +175,15 @@ impl Cx<'_> {
     /// Tells what happened, if anybody listens.
     #[inline]
     pub fn tell(&mut self, key: Key, what: impl FnOnce() -> What) {
+        if self.log.is_listening() {
+            self.note(key, what());
+        }
+    }
+
+    #[cold]
+    fn note(&mut self, key: Key, what: What) {
         let (at, stack, policy) = (self.now, self.stack, Some(self.policy));
-        self.log.push(|| Event { at, stack, key, policy, what: what() });
+        self.log.push(|| Event { at, stack, key, policy, what });
     }
 }
 

@@ -64,7 +64,11 @@ macro_rules! registry {
             /// The policy's options, in the order of their positions.
             #[must_use]
             pub fn options(self) -> &'static [OptionSpec] {
-                StackConfig::default().slot(self).own().map_or(&[], |config| config.options())
+                match self {
+                    $(Self::$Outer => $outer::Config::OPTIONS,)*
+                    $(Self::$GateKind => $module::Config::OPTIONS,)*
+                    $(Self::$Inner => $inner::Config::OPTIONS,)*
+                }
             }
 
             /// The option's default, as a number; NaN for off.

@@ -14,22 +14,22 @@ pub struct Writer {
 impl Writer {
     /// A byte.
     pub fn u8(&mut self, number: u8) {
-        self.bytes.push(number);
+        self.write(&[number]);
     }
 
     /// A 16-bit number.
     pub fn u16(&mut self, number: u16) {
-        self.bytes.extend_from_slice(&number.to_le_bytes());
+        self.write(&number.to_le_bytes());
     }
 
     /// A 32-bit number.
     pub fn u32(&mut self, number: u32) {
-        self.bytes.extend_from_slice(&number.to_le_bytes());
+        self.write(&number.to_le_bytes());
     }
 
     /// A 64-bit number.
     pub fn u64(&mut self, number: u64) {
-        self.bytes.extend_from_slice(&number.to_le_bytes());
+        self.write(&number.to_le_bytes());
     }
 
     /// A key.
@@ -71,6 +71,10 @@ impl Writer {
             write(self, entry);
         }
         self.put(start, count.to_le_bytes());
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
     }
 
     fn put<const N: usize>(&mut self, start: usize, bytes: [u8; N]) {

@@ -222,9 +222,6 @@ impl Desk {
 
     /// The attempt waits no longer: its places in all lines are free.
     pub fn leave(&mut self, gates: &[ObjectId], call: &mut Call, verb: &mut Verb) {
-        if !call.waiting.is_on() {
-            return;
-        }
         for (slot, object) in gates.iter().enumerate() {
             let Some(Some(standing)) = call.waiting.places.get(slot).copied() else { continue };
             if let Some((gate, mut cx)) = self.lend(*object, Some(call.stack), verb) {
@@ -259,11 +256,6 @@ impl Desk {
                 act(gate, key, note, &mut cx);
             }
         }
-    }
-
-    /// Whether capacity stays taken until the body ends.
-    pub fn holds_until_body(&self, gates: &[ObjectId]) -> bool {
-        gates.iter().any(|object| self.gate(*object).is_some_and(|(_, gate)| gate.holds_until_body()))
     }
 }
 

@@ -66,7 +66,7 @@ impl Turn<'_> {
         for slot in self.call.running.iter() {
             let number = self.call.attempts.get(slot).map(|attempt| attempt.number);
             if number == winner {
-                if self.desk.holds_until_body(&self.stack.gates) {
+                if self.stack.holds_until_body {
                     continue;
                 }
             } else {

@@ -21,6 +21,8 @@ pub(crate) struct Stack {
     pub budget: Option<ObjectId>,
     /// Outermost first.
     pub gates: Vec<ObjectId>,
+    /// Whether some gate's capacity stays taken until the body ends.
+    pub holds_until_body: bool,
 }
 
 impl Stack {
@@ -34,7 +36,9 @@ impl Stack {
         check_attempts(&retry, config.hedge)?;
         let budget = find_budget(&config, &retry, desk)?;
         let gates = find_gates(&config, desk)?;
-        Ok(Self { config, retry, budget, gates })
+        let holds = |object: &ObjectId| desk.gate(*object).is_some_and(|(_, gate)| gate.holds_until_body());
+        let holds_until_body = gates.iter().any(holds);
+        Ok(Self { config, retry, budget, gates, holds_until_body })
     }
 
     /// When a call that begins now is out of time.

@@ -134,11 +134,11 @@ impl Turn<'_> {
         self.settle_key();
         let Some(slot) = self.call.running.vacant() else { return self.wait() };
         self.desk.take(&self.stack.gates, self.call, slot, &mut asker, self.verb);
-        if self.call.sent == 0 {
+        let is_first = self.call.sent == 0;
+        if is_first {
             self.desk.deposit(self.stack, self.call.key, self.verb.now);
-            self.count().call();
         }
-        self.count().send();
+        self.count().send(is_first);
         let abort_at = self.stack.abort_at(self.call.deadline, self.now());
         let call = &mut *self.call;
         call.sent = call.sent.saturating_add(1);
@@ -205,8 +205,11 @@ impl Turn<'_> {
         }
     }
 
+    #[inline]
     pub fn leave_lines(&mut self) {
-        self.desk.leave(&self.stack.gates, self.call, self.verb);
+        if self.call.waiting.is_on() {
+            self.desk.leave(&self.stack.gates, self.call, self.verb);
+        }
     }
 
     /// The host is told to do nothing until the least of the call's instants.

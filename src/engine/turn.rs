@@ -79,8 +79,15 @@ impl Turn<'_> {
     /// Tells what happened, if anybody listens.
     #[inline]
     pub fn tell(&mut self, policy: Option<Kind>, what: impl FnOnce() -> What) {
+        if self.desk.log.is_listening() {
+            self.note(policy, what());
+        }
+    }
+
+    #[cold]
+    fn note(&mut self, policy: Option<Kind>, what: What) {
         let (at, stack, key) = (self.verb.now, Some(self.call.stack), self.call.key);
-        self.desk.log.push(|| Event { at, stack, key, policy, what: what() });
+        self.desk.log.push(|| Event { at, stack, key, policy, what });
     }
 
     /// The counts of the call's stack and key.

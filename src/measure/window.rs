@@ -4,8 +4,8 @@
 //! entry, so that the oldest can be taken out of its bucket when a newer one needs the room; buckets that have become
 //! too old take their entries with them, however long nobody called.
 
-use alloc::boxed::Box;
 use alloc::vec;
+use alloc::vec::Vec;
 
 use super::buckets::Buckets;
 use crate::snapshot::{Damaged, Read, Reader, Writer};
@@ -151,7 +151,7 @@ impl Entry {
 #[derive(Clone, Debug, Default)]
 struct Ring {
     /// Empty until the first entry comes.
-    bits: Box<[u8]>,
+    bits: Vec<u8>,
     /// Where the next entry goes.
     next: u32,
 }
@@ -160,7 +160,7 @@ impl Ring {
     /// Puts an entry in the place of the oldest of `capacity`, which it answers.
     fn push(&mut self, capacity: u32, entry: Entry) -> Entry {
         if self.bits.is_empty() {
-            self.bits = vec![0; capacity.div_ceil(PER_BYTE) as usize].into_boxed_slice();
+            self.bits = vec![0; capacity.div_ceil(PER_BYTE) as usize];
         }
         let (place, shift) = (self.next / PER_BYTE, 2 * (self.next % PER_BYTE));
         self.next = if self.next + 1 < capacity { self.next + 1 } else { 0 };

@@ -193,7 +193,7 @@ impl CircuitBreaker {
         // Drawn now, because a probe may fail by itself, at an instant at which nobody lends us a random word.
         let next = self.next_trip(key, cx.now, cx.rng);
         let probes = self.config.probes;
-        let all_free = vec![Probe::Free; probes as usize].into_boxed_slice();
+        let all_free = vec![Probe::Free; probes as usize];
         self.enter(key, self.trips(key, cx.now), State::HalfOpen { probes: all_free, next });
         cx.tell(key, || What::HalfOpened { probes });
     }

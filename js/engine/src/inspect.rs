@@ -1,10 +1,9 @@
 //! Reads, events and state: cold paths, where bytes and strings may cross.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use forbear::policy::circuit_breaker::CircuitBreaker;
-use forbear::{Key, Metrics, StackId};
+use forbear::{Key, MAX_KEYS, Metrics, StackId};
 use wasm_bindgen::prelude::*;
 
 use crate::answer::{Answer, NONE};
@@ -38,16 +37,13 @@ pub fn event_next() -> i32 {
 pub fn metrics(stack: u32, key: u32) -> bool {
     with_host(|host| match host.engine.metrics(stack_id(stack), key_id(key)) {
         Some(metrics) => {
-            write(&mut host.answer, counts(metrics));
+            let Metrics { calls, sent, verdicts, refusals, latencies } = metrics;
+            let counts = [&[*calls, *sent][..], verdicts, refusals, latencies];
+            write(&mut host.answer, counts.into_iter().flatten().map(|count| f64::from(*count)));
             true
         }
         None => false,
     })
-}
-
-fn counts(metrics: &Metrics) -> impl Iterator<Item = f64> + '_ {
-    let Metrics { calls, sent, verdicts, refusals, latencies } = metrics;
-    [calls, sent].into_iter().chain(verdicts).chain(refusals).chain(latencies).map(|count| f64::from(*count))
 }
 
 fn write(answer: &mut Answer, numbers: impl Iterator<Item = f64>) {
@@ -131,10 +127,11 @@ pub fn restore(stack: u32, bytes: &[u8], old_ids: &[u16], new_ids: &[u16], now: 
     })
 }
 
-fn renaming(old_ids: &[u16], new_ids: &[u16]) -> Vec<Key> {
-    let length = old_ids.iter().max().map_or(1, |last| usize::from(*last) + 1);
-    let mut names = vec![Key::NEW; length];
-    for (old, new) in [0].iter().chain(old_ids).zip([0].iter().chain(new_ids)) {
+/// What each key is called here, by its number there.
+fn renaming(old_ids: &[u16], new_ids: &[u16]) -> [Key; KEYS] {
+    let mut names = [Key::NEW; KEYS];
+    names[0] = Key::WHOLE;
+    for (old, new) in old_ids.iter().zip(new_ids) {
         if let Some(name) = names.get_mut(usize::from(*old)) {
             *name = Key::from_number(*new);
         }
@@ -158,3 +155,6 @@ pub fn stack_id(number: u32) -> StackId {
 fn key_id(number: u32) -> Key {
     Key::from_number(u16::try_from(number).unwrap_or(u16::MAX))
 }
+
+/// All keys there may be, the two that everybody has among them.
+const KEYS: usize = MAX_KEYS as usize + 2;

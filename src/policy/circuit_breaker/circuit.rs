@@ -1,6 +1,6 @@
 //! One key's circuit: its state, and what it is at a later instant.
 
-use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use super::config::Config;
 use super::ticket::Ticket;
@@ -20,7 +20,7 @@ pub(super) struct Circuit {
 pub(super) enum State {
     Closed { since: Instant, record: Record },
     Open { until: Instant },
-    HalfOpen { probes: Box<[Probe]>, next: Trip },
+    HalfOpen { probes: Vec<Probe>, next: Trip },
     ForcedOpen,
     Disabled { record: Record },
 }
