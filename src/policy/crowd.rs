@@ -4,7 +4,9 @@ use alloc::vec::Vec;
 
 use crate::event::What;
 use crate::random::Rng;
-use crate::{CallId, Decision, Duration, Engine, Facts, HostTime, Key, Outcome, RefusalReason, StackConfig, Step, Verdict};
+use crate::{
+    CallId, Decision, Duration, Engine, Facts, HostTime, Key, Outcome, RefusalReason, StackConfig, Step, Verdict,
+};
 
 /// A host and its calls. Its timers are on time and its hints arrive, until it is told otherwise.
 pub(super) struct Crowd {
@@ -125,11 +127,6 @@ impl Crowd {
 
     pub fn die(&mut self, guest: usize) {
         (self.guests[guest].state, self.guests[guest].due) = (State::Dead, None);
-    }
-
-    /// When the host will wake this call.
-    pub fn due(&self, guest: usize) -> Option<HostTime> {
-        self.guests[guest].due
     }
 
     fn obey(&mut self, guest: usize, decision: Decision) {

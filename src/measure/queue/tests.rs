@@ -102,7 +102,9 @@ fn hints_go_to_the_first_three_who_are_there() {
     let (mut line, places) = line(6);
     line.step_aside(places[1]);
     assert_eq!(calls(line.hinted(at(0))), [0, 2, 3]);
-    assert!(line.is_near(Some(places[3]), at(0)) && !line.is_near(Some(places[4]), at(0)) && !line.is_near(None, at(0)));
+    assert!(
+        line.is_near(Some(places[3]), at(0)) && !line.is_near(Some(places[4]), at(0)) && !line.is_near(None, at(0))
+    );
     line.call(1, at(0));
     assert_eq!(calls(line.hinted(at(100))), [2, 3, 4]);
     assert!(line.is_near(Some(places[4]), at(100)));
