@@ -45,7 +45,10 @@ impl World {
         let now = self.player.engine.instant(self.reading(0));
         let circuit = self.player.engine.circuit(self.player.stacks[stack], self.player.key(name), now);
         let throttles = |gate: &usize| matches!(self.plan.objects[*gate], Object::Gate(_, GatePlan::Throttle));
-        circuit == Some(StateWord::ForcedOpen) || self.plan.stacks[stack].gates.iter().any(throttles)
+        let permits = self.player.engine.permits(self.player.stacks[stack], self.player.key(name), now);
+        circuit == Some(StateWord::ForcedOpen)
+            || permits == Some(0)
+            || self.plan.stacks[stack].gates.iter().any(throttles)
     }
 
     pub(super) fn everybody_leaves(&mut self) -> Result<(), Violation> {
