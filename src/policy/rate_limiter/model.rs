@@ -44,7 +44,7 @@ fn agrees_with_the_generic_cell_rate_algorithm() {
         let interval = Duration::from_millis(pick(&[1, 999, 1_000, 60_000]));
         let config = Config { interval, ..config(pick(&[1, 3, 7, 1_000, 999_983]) as u32, burst) };
         let mut schedule = Schedule::new(&config);
-        let mut crowd = Crowd::new(stack(config.clone()));
+        let mut crowd = Crowd::new(stack(config));
         let start = crowd.now;
         for _ in 0..200 {
             let step = interval.as_nanos() * rng.between(0, 3) / u64::from(config.rate);

@@ -137,7 +137,7 @@ fn g1_never_more_than_earned_and_with_demand_no_less() {
             let most = earned / price;
             assert!(sent <= most, "seed {seed}: {sent} of {most}");
             // A bucket for one is full for the part of a nanosecond before each permit.
-            let lost = if burst == 1 && price % u64::from(rate) > 0 { sent * u64::from(rate) } else { 0 };
+            let lost = if burst == 1 && !price.is_multiple_of(u64::from(rate)) { sent * u64::from(rate) } else { 0 };
             assert!(!hungry || sent >= (earned - lost) / price, "seed {seed}: only {sent} of {most}");
         }
     }
