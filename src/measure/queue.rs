@@ -145,10 +145,27 @@ impl Line {
         })
     }
 
-    /// Whether so few are ahead that it asks again soon.
+    /// What those ahead of this place cost together, as far as they are of this kind; it is not counted beyond `most`.
+    // One copy, or each caller carries a walk of its own into the artifact.
+    #[inline(never)]
     #[must_use]
-    pub fn is_near(&self, place: Option<u32>, now: Instant) -> bool {
-        self.ahead(place).filter(|waiter| waiter.is_present(now)).take(HINTED).count() < HINTED
+    pub fn cost_ahead(&self, place: Option<u32>, which: fn(&Waiter, Instant) -> bool, now: Instant, most: u64) -> u64 {
+        let mut cost = 0;
+        for waiter in self.ahead(place) {
+            if cost >= most {
+                break;
+            }
+            if which(waiter, now) {
+                cost += u64::from(waiter.cost);
+            }
+        }
+        cost
+    }
+
+    /// The first who is there.
+    #[must_use]
+    pub fn head(&self, now: Instant) -> Option<&Waiter> {
+        self.hinted(now).next()
     }
 
     /// Those worth a hint when something is to be had.
@@ -187,7 +204,7 @@ pub const HEAD_START: Duration = Duration::from_millis(20);
 /// After how long newcomers no longer wait for a called waiter that was not heard of. Ours: two of its timers.
 pub const SILENCE: Duration = Duration::from_millis(100);
 /// How many get a hint. Ours: the head may be dead, and perhaps the next.
-const HINTED: usize = 3;
+pub const HINTED: usize = 3;
 const NOBODY: u32 = u32::MAX;
 
 #[cfg(test)]

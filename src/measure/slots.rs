@@ -1,6 +1,6 @@
 //! So many at once, and a bounded line for those who come when all slots are taken.
 
-use super::queue::Line;
+use super::queue::{HINTED, Line, Waiter};
 use crate::id::CallId;
 use crate::time::{Duration, Instant};
 
@@ -40,12 +40,9 @@ impl Slots {
     /// slot. Who has a place leaves those ahead what they were called for.
     #[must_use]
     pub fn ask(&self, bounds: Bounds, place: Option<u32>, since: Instant, now: Instant) -> Told {
-        let free = self.free(bounds) as usize;
-        let owed = self.line.ahead(place).filter(|waiter| match place {
-            Some(_) => waiter.is_called(now),
-            None => waiter.is_present(now),
-        });
-        if owed.take(free).count() < free {
+        let free = u64::from(self.free(bounds));
+        let owed = if place.is_some() { Waiter::is_called } else { Waiter::is_present };
+        if self.line.cost_ahead(place, owed, now, free) < free {
             return Told::Pass;
         }
         if place.is_none() && self.line.len() >= bounds.queue {
@@ -55,7 +52,8 @@ impl Slots {
         if timeout <= now {
             return Told::TooLong;
         }
-        Told::Wait(timeout.min(now + if self.line.is_near(place, now) { NEAR } else { FAR }))
+        let is_near = self.line.cost_ahead(place, Waiter::is_present, now, HINTED as u64) < HINTED as u64;
+        Told::Wait(timeout.min(now + if is_near { NEAR } else { FAR }))
     }
 
     /// Takes a slot, and leaves the line.

@@ -85,13 +85,14 @@ impl Bulkhead {
         Bounds { slots, queue, patience }
     }
 
-    /// Changes the key's slots; whoever can have one now is called.
-    fn change(&mut self, key: Key, cx: &mut Cx<'_>, act: impl FnOnce(&mut Slots)) {
+    fn slots(&mut self, key: Key) -> &mut Slots {
+        self.lanes.entry(key, Slots::default)
+    }
+
+    /// Whoever can have a slot now is called.
+    fn pass_on(&mut self, key: Key, cx: &mut Cx<'_>) {
         let bounds = self.bounds();
-        if let Some(slots) = self.lanes.get_mut(key) {
-            act(slots);
-            slots.pass_on(bounds, cx.now, |call| cx.woken.push(call));
-        }
+        self.slots(key).pass_on(bounds, cx.now, |call| cx.woken.push(call));
     }
 }
 
@@ -109,13 +110,11 @@ impl Gate for Bulkhead {
     }
 
     fn take(&mut self, asker: &Asker, cx: &mut Cx<'_>) -> Note {
-        match asker.place {
-            None => self.lanes.entry(asker.key, Slots::default).take(None),
-            Some(place) => {
-                self.change(asker.key, cx, |slots| slots.take(Some(place.0)));
-                let waited = cx.now.since(asker.since);
-                cx.tell(asker.key, || What::Waited { waited });
-            }
+        self.slots(asker.key).take(asker.place.map(|place| place.0));
+        if asker.place.is_some() {
+            self.pass_on(asker.key, cx);
+            let waited = cx.now.since(asker.since);
+            cx.tell(asker.key, || What::Waited { waited });
         }
         HOLDS
     }
@@ -125,21 +124,23 @@ impl Gate for Bulkhead {
 
     fn release(&mut self, key: Key, note: &mut Note, cx: &mut Cx<'_>) {
         if core::mem::take(note) == HOLDS {
-            self.change(key, cx, Slots::give_back);
+            self.slots(key).give_back();
+            self.pass_on(key, cx);
         }
     }
 
     fn join(&mut self, asker: &Asker, _cx: &mut Cx<'_>) -> Place {
-        let slots = self.lanes.entry(asker.key, Slots::default);
-        Place(slots.join(asker.place.map(|place| place.0), asker.call))
+        Place(self.slots(asker.key).join(asker.place.map(|place| place.0), asker.call))
     }
 
     fn step_aside(&mut self, key: Key, place: Place, cx: &mut Cx<'_>) {
-        self.change(key, cx, |slots| slots.step_aside(place.0));
+        self.slots(key).step_aside(place.0);
+        self.pass_on(key, cx);
     }
 
     fn leave(&mut self, key: Key, place: Place, cx: &mut Cx<'_>) {
-        self.change(key, cx, |slots| slots.leave(place.0));
+        self.slots(key).leave(place.0);
+        self.pass_on(key, cx);
     }
 
     fn holds_until_body(&self) -> bool {

@@ -91,7 +91,7 @@ impl RateLimiter {
             return false;
         }
         let bucket = self.buckets.get(key);
-        let is_free = bucket.is_none_or(|bucket| !bucket.line.ahead(None).any(|waiter| waiter.is_present(cx.now)));
+        let is_free = bucket.is_none_or(|bucket| bucket.line.head(cx.now).is_none());
         let granted = is_free && self.credit(bucket, cx.now) >= self.price(permits);
         if granted {
             self.spend(key, permits, cx.now);
@@ -129,15 +129,18 @@ impl RateLimiter {
 
     /// A permit that is spent is spent.
     fn spend(&mut self, key: Key, permits: u32, now: Instant) {
-        let (credit, price) = (self.credit(self.buckets.get(key), now), self.price(permits));
-        let bucket = self.bucket(key, now);
-        bucket.credit = credit.saturating_sub(price);
-        bucket.at = now;
+        let credit = self.credit(self.buckets.get(key), now).saturating_sub(self.price(permits));
+        self.set(key, credit, now);
     }
 
-    fn bucket(&mut self, key: Key, now: Instant) -> &mut Bucket {
-        let full = self.price(self.burst);
-        self.buckets.entry(key, || Bucket { credit: full, at: now, line: Line::default() })
+    fn set(&mut self, key: Key, credit: u64, now: Instant) {
+        let bucket = self.bucket(key);
+        (bucket.credit, bucket.at) = (credit, now);
+    }
+
+    /// A bucket that nobody took from is full, whatever is written in it.
+    fn bucket(&mut self, key: Key) -> &mut Bucket {
+        self.buckets.entry(key, || Bucket { credit: u64::MAX, at: Instant::PAST, line: Line::default() })
     }
 }
 
@@ -150,9 +153,9 @@ impl RateLimiter {
         let Some(bucket) = self.buckets.get(asker.key) else { return now };
         let credit = self.credit(Some(bucket), now);
         let place = asker.place.map(|place| place.0);
-        let after = |which: fn(&Waiter, Instant) -> bool| {
-            let ahead = bucket.line.ahead(place).filter(|waiter| which(waiter, now));
-            now + self.until(credit, ahead.fold(u64::from(asker.cost), |sum, waiter| sum + u64::from(waiter.cost)))
+        let after = |which| {
+            let ahead = bucket.line.cost_ahead(place, which, now, u64::MAX);
+            now + self.until(credit, ahead + u64::from(asker.cost))
         };
         match place.map(|place| bucket.line.turn(place)) {
             Some(turn) if turn <= now => after(Waiter::is_called),
@@ -160,15 +163,14 @@ impl RateLimiter {
         }
     }
 
-    /// Somebody left the line or let others pass: hints at those whose turn comes sooner than they know.
+    /// Somebody left the line or lets others pass: a hint, if the first one's turn comes sooner than it knows.
     fn hasten(&self, key: Key, cx: &mut Cx<'_>) {
         let Some(bucket) = self.buckets.get(key) else { return };
-        let (credit, mut permits) = (self.credit(Some(bucket), cx.now), 0);
-        for waiter in bucket.line.hinted(cx.now) {
-            permits += u64::from(waiter.cost);
-            if cx.now + self.until(credit, permits) < waiter.turn {
-                cx.woken.push(waiter.call);
-            }
+        let credit = self.credit(Some(bucket), cx.now);
+        if let Some(head) =
+            bucket.line.head(cx.now).filter(|head| cx.now + self.until(credit, u64::from(head.cost)) < head.turn)
+        {
+            cx.woken.push(head.call);
         }
     }
 }
@@ -205,7 +207,7 @@ impl Gate for RateLimiter {
 
     fn join(&mut self, asker: &Asker, cx: &mut Cx<'_>) -> Place {
         let turn = self.turn(asker, cx.now);
-        let line = &mut self.bucket(asker.key, cx.now).line;
+        let line = &mut self.bucket(asker.key).line;
         match asker.place {
             Some(place) => {
                 line.stand(place.0, turn);
@@ -261,8 +263,7 @@ impl Gate for RateLimiter {
                     return Err(Damaged);
                 }
                 if is_sound && key != Key::NEW {
-                    let bucket = self.bucket(key, now);
-                    (bucket.credit, bucket.at) = (credit, now);
+                    self.set(key, credit, now);
                 }
             }
         }

@@ -102,12 +102,20 @@ fn hints_go_to_the_first_three_who_are_there() {
     let (mut line, places) = line(6);
     line.step_aside(places[1]);
     assert_eq!(calls(line.hinted(at(0))), [0, 2, 3]);
-    assert!(
-        line.is_near(Some(places[3]), at(0)) && !line.is_near(Some(places[4]), at(0)) && !line.is_near(None, at(0))
-    );
     line.call(1, at(0));
     assert_eq!(calls(line.hinted(at(100))), [2, 3, 4]);
-    assert!(line.is_near(Some(places[4]), at(100)));
+}
+
+#[test]
+fn costs_ahead_are_counted_as_far_as_it_matters() {
+    let mut line = Line::default();
+    let places: Vec<u32> = [3, 0, 5, 7].map(|cost| line.join(call(u64::from(cost)), cost, Instant::NEVER)).into();
+    let ahead = |line: &Line, place, most| line.cost_ahead(place, Waiter::is_present, at(0), most);
+    assert_eq!([0, 1, 3, 4, 9].map(|most| ahead(&line, None, most)), [0, 3, 3, 8, 15]);
+    assert_eq!((ahead(&line, Some(places[2]), 99), ahead(&line, Some(places[0]), 99)), (3, 0));
+    line.step_aside(places[0]);
+    assert_eq!(ahead(&line, None, 99), 12);
+    assert_eq!(line.cost_ahead(None, Waiter::is_called, at(0), 99), 0);
 }
 
 /// What a line is, the plain way.
