@@ -96,7 +96,7 @@ fn g1_nothing_is_rounded() {
 
 #[test]
 fn g1_never_more_than_earned_and_with_demand_no_less() {
-    // bottleneck#153, resilience4j#61: twice as much at an edge. Random costs, leavers, operators and pauses.
+    // bottleneck#153: twice as much at an edge. Random costs, leavers, operators and pauses.
     for seed in 0..80 {
         let mut rng = Rng::new(seed);
         let mut pick = |from: &[u32]| from[rng.between(0, from.len() as u64 - 1) as usize];
@@ -145,7 +145,7 @@ fn g1_never_more_than_earned_and_with_demand_no_less() {
 
 #[test]
 fn g2_a_silence_earns_one_burst() {
-    // uber-go/ratelimit#119: slack applied for ever; #106: any number after an idle time.
+    // uber-go/ratelimit#90 and #119, udoprog/leaky-bucket PR 30: what an idle time leaves is not bounded.
     let mut crowd = Crowd::new(stack(config(1_000, 5)));
     for _ in 0..3 {
         crowd.run_for(7_200_000);
@@ -157,7 +157,7 @@ fn g2_a_silence_earns_one_burst() {
 
 #[test]
 fn g2_the_first_cycle_is_like_any_other_wherever_the_clock_begins() {
-    // resilience4j#1244, go-redis/redis_rate#24: clocks that begin at 0, or near their end.
+    // resilience4j#61 and #1244, redisson#2072, redis_rate#24: nothing or too much in the first cycle.
     for begin in [0, 1, 1 << 31, (1 << 62) - 1, 1 << 63, u64::MAX] {
         let mut crowd = Crowd::new(stack(config(10, 2)));
         crowd.now = HostTime::from_nanos(begin);
