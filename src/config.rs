@@ -8,6 +8,7 @@ use alloc::boxed::Box;
 
 use crate::policy::Kind;
 use crate::ratio::Ratio;
+use crate::snapshot;
 use crate::time::Duration;
 
 /// One option of one policy.
@@ -230,6 +231,12 @@ pub(crate) fn check_ranges(config: &mut dyn Config) -> Result<(), ConfigError> {
     Ok(())
 }
 
+/// Tells two configurations of one policy apart.
+pub(crate) fn fingerprint(config: &mut dyn Config) -> u64 {
+    let numbers = (0..config.options().len()).map(|option| number(config, option));
+    snapshot::fingerprint(numbers.map(|number| if number.is_nan() { u64::MAX } else { number.to_bits() }))
+}
+
 /// Declares a policy's options: `field: Type as "name", kind, default, least..=greatest;`.
 macro_rules! options {
     ($(#[$about:meta])* pub struct $Config:ident for $kind:ident {
@@ -282,6 +289,13 @@ macro_rules! options {
             /// Names the first option that is outside its range.
             pub fn check_ranges(mut self) -> Result<(), $crate::config::ConfigError> {
                 $crate::config::check_ranges(&mut self)
+            }
+
+            /// Tells two configurations apart.
+            #[must_use]
+            #[allow(dead_code)]
+            pub(crate) fn fingerprint(mut self) -> u64 {
+                $crate::config::fingerprint(&mut self)
             }
         }
 

@@ -211,6 +211,16 @@ events! {
         /// Repeats in the window.
         repeats: u32 as "repeats",
     }
+    /// An attempt's turn came in a line.
+    Waited = "waited" {
+        /// How long it had waited, in whatever lines.
+        waited: Duration as "waitedMs",
+    }
+    /// More permits were asked for than can ever be granted at once.
+    Oversized = "oversized" {
+        /// How many.
+        permits: u32 as "permits",
+    }
 }
 
 words! {

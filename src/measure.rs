@@ -1,4 +1,6 @@
 //! Instruments: they know time, not policies.
 
 pub mod buckets;
+pub mod queue;
+pub mod slots;
 pub mod window;

@@ -18,9 +18,13 @@ use crate::time::{Duration, Instant};
 
 pub mod attempt_timeout;
 pub mod budget;
+pub mod bulkhead;
 pub mod circuit_breaker;
+#[cfg(test)]
+mod crowd;
 pub mod deadline;
 pub mod hedge;
+pub mod rate_limiter;
 pub mod retry;
 
 // The position is the precedence; docs/adr/0004-fixed-order.md says why each stands where it does.
@@ -38,6 +42,10 @@ registry! {
     gates {
         /// Stops calling what keeps failing.
         Breaker = "breaker", breaker: circuit_breaker::CircuitBreaker;
+        /// So many attempts at once.
+        Bulkhead = "bulkhead", bulkhead: bulkhead::Bulkhead;
+        /// So many attempts in so much time.
+        RateLimiter = "rateLimiter", rate_limiter: rate_limiter::RateLimiter;
     }
     inner {
         /// The time of one attempt.
@@ -63,12 +71,14 @@ pub trait Gate: Any {
     /// The attempt holds nothing any more, whether it ended, was given up, or its call's lease ended.
     fn release(&mut self, _key: Key, _note: &mut Note, _cx: &mut Cx<'_>) {}
 
-    /// The attempt was told to wait by this gate and stands in no line of it yet: give it a place.
+    /// The attempt was told to wait by this gate: give it a place in the line, or, where it has one, let it stand there
+    /// again. It has just been heard of.
     fn join(&mut self, _asker: &Asker, _cx: &mut Cx<'_>) -> Place {
         Place(0)
     }
 
-    /// The attempt passed here but waits at another gate: it keeps its place and lets others pass.
+    /// The attempt passed here but waits at another gate: it keeps its place and lets others pass, until it has to wait
+    /// here again.
     fn step_aside(&mut self, _key: Key, _place: Place, _cx: &mut Cx<'_>) {}
 
     /// The attempt leaves the line, served or not.
@@ -199,8 +209,11 @@ impl Woken {
         Self { calls: [None; MAX_WOKEN], count: 0 }
     }
 
-    /// Adds a hint.
+    /// Adds a hint, if it is not there already.
     pub fn push(&mut self, call: CallId) {
+        if self.iter().any(|hinted| hinted == call) {
+            return;
+        }
         if let Some(slot) = self.calls.get_mut(self.count) {
             *slot = Some(call);
             self.count += 1;

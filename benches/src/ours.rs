@@ -3,8 +3,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use forbear::policy::{attempt_timeout, budget, circuit_breaker, deadline, hedge, retry};
-use forbear::{Key, MAX_KEYS, Part, StackConfig, Step, Verdict};
+use forbear::policy::{attempt_timeout, budget, bulkhead, circuit_breaker, deadline, hedge, rate_limiter, retry};
+use forbear::{Duration, Key, MAX_KEYS, Part, StackConfig, Step, Verdict};
 
 use crate::host::{Host, full, full_open_for_a_day};
 use crate::memory::{Use, used_by};
@@ -38,6 +38,9 @@ fn singles() -> Vec<(&'static str, StackConfig)> {
     let none = StackConfig::default;
     let retry = retry::Config { budget: false, ..retry::Config::default() };
     let budget = Part::Own(budget::Config::default());
+    // No call of the benchmark's is refused.
+    let most = rate_limiter::Config { rate: 1_000_000, ..rate_limiter::Config::default() };
+    let unlimited = rate_limiter::Config { interval: Duration::from_millis(1), ..most };
     vec![
         ("no policy", none()),
         ("deadline", StackConfig { deadline: Some(deadline::Config::default()), ..none() }),
@@ -45,6 +48,8 @@ fn singles() -> Vec<(&'static str, StackConfig)> {
         ("retry + budget", StackConfig { retry: Some(retry::Config::default()), budget: Some(budget), ..none() }),
         ("hedge", StackConfig { hedge: Some(hedge::Config::default()), ..none() }),
         ("breaker", StackConfig { breaker: Some(Part::Own(circuit_breaker::Config::default())), ..none() }),
+        ("bulkhead", StackConfig { bulkhead: Some(Part::Own(bulkhead::Config::default())), ..none() }),
+        ("rate limiter", StackConfig { rate_limiter: Some(Part::Own(unlimited)), ..none() }),
         ("attempt timeout", StackConfig { attempt_timeout: Some(attempt_timeout::Config::default()), ..none() }),
     ]
 }

@@ -179,6 +179,7 @@ export interface Report {
 export type EventType =
   | "sent" | "settled" | "retry" | "done" | "rejected" | "stale" | "leaseEnded" | "callsFull" | "keysFull" | "restoredFresh"
   | "opened" | "halfOpen" | "closed" | "reset" | "recorded" | "ignored" | "exhausted"
+  | "waited" | "oversized"
   /** The engine died and was replaced: what it had learned is gone, and the calls in hand go on unguarded. */
   | "trap";
 

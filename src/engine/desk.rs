@@ -206,16 +206,13 @@ impl Desk {
         for (slot, object) in gates.iter().enumerate() {
             asker.place = call.waiting.place(slot);
             let Some((gate, mut cx)) = self.lend(*object, Some(call.stack), verb) else { continue };
-            let waits = matches!(gate.ask(asker, cx.now), Answer::Wait(_));
-            match asker.place {
-                None if waits => {
-                    let place = gate.join(asker, &mut cx);
-                    if let Some(kept) = call.waiting.places.get_mut(slot) {
-                        *kept = Some(place);
-                    }
+            if matches!(gate.ask(asker, cx.now), Answer::Wait(_)) {
+                let place = gate.join(asker, &mut cx);
+                if let Some(kept) = call.waiting.places.get_mut(slot) {
+                    *kept = Some(place);
                 }
-                Some(place) if !waits => gate.step_aside(call.key, place, &mut cx),
-                _ => {}
+            } else if let Some(place) = asker.place {
+                gate.step_aside(call.key, place, &mut cx);
             }
         }
     }

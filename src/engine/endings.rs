@@ -1,7 +1,7 @@
 //! How attempts and calls end: by a result, by a refusal, because the caller left, or because nobody was heard of.
 
 use crate::call::{Attempt, Slots, Want};
-use crate::decision::{AttemptNumber, Rejection, Step, StopReason};
+use crate::decision::{AttemptNumber, RefusalReason, Rejection, Step, StopReason};
 use crate::engine::desk::latency;
 use crate::engine::turn::{Ruling, Turn};
 use crate::event::What;
@@ -103,6 +103,10 @@ impl Turn<'_> {
             self.count().call();
         }
         self.count().refuse(rejection.reason);
+        if rejection.reason == RefusalReason::Oversized {
+            let permits = self.call.facts.cost;
+            self.tell(Some(rejection.policy), || What::Oversized { permits });
+        }
         let (reason, now) = (rejection.reason, self.now());
         self.tell(Some(rejection.policy), || What::Rejected { reason, retry_after: retry_at.map(|at| at.since(now)) });
         self.unpin_key();

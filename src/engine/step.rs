@@ -180,8 +180,8 @@ impl Turn<'_> {
         if !self.call.waiting.is_on() {
             self.call.waiting = Waiting { since: self.now(), ..Waiting::NOWHERE };
         }
-        // A gate that names an instant that has come would make hosts spin.
-        self.call.waiting.until = until.max(self.now() + SHORTEST_WAIT);
+        // A gate that names an instant that has come would make hosts spin; one that lies ahead is exact.
+        self.call.waiting.until = if until > self.now() { until } else { self.now() + SHORTEST_WAIT };
         self.desk.stand(&self.stack.gates, self.call, &mut asker, self.verb);
         self.wait()
     }
@@ -234,5 +234,5 @@ fn next_instant(call: &Call) -> Instant {
     call.running().map(|(_, attempt)| attempt.abort_at).fold(own.min(call.deadline), Instant::min)
 }
 
-/// How long a call that stands in line is left alone at least. Ours: the least that a host's timer can do.
+/// How long a call that stands in line without an instant is left alone. Ours: the least that a host's timer can do.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);

@@ -14,7 +14,7 @@ use crate::measure::window::{Bounds, Counts, Entry};
 use crate::outcome::Verdict;
 use crate::policy::{Answer, Asker, Cx, Ended, Gate, Note};
 use crate::random::Rng;
-use crate::snapshot::{Damaged, Reader, Writer, fingerprint};
+use crate::snapshot::{Damaged, Reader, Writer};
 use crate::time::{Duration, Instant};
 
 mod circuit;
@@ -116,9 +116,7 @@ impl Gate for CircuitBreaker {
     }
 
     fn fingerprint(&self) -> u64 {
-        let numbers = (0..Config::OPTIONS.len()).map(|option| self.config.number(option));
-        let bits = numbers.map(|number| if number.is_nan() { u64::MAX } else { number.to_bits() });
-        fingerprint(bits)
+        self.config.fingerprint()
     }
 
     fn save(&self, now: Instant, out: &mut Writer) {

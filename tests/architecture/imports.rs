@@ -19,12 +19,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("decision", &["id", "time", "policy::Kind"]),
     ("event", &["decision", "id", "key", "outcome", "time", "policy::Kind"]),
     ("metrics", &["decision", "event", "time"]),
-    ("config", &["ratio", "time", "policy::Kind"]),
+    ("config", &["ratio", "snapshot", "time", "policy::Kind"]),
     // What is known of a call is what its policies gave it to keep.
     ("call", &["decision", "id", "key", "outcome", "time", "policy::budget::Receipt", "Trait"]),
     ("http", &["outcome", "time"]),
     // Instruments know time, not policies.
-    ("measure", &["ratio", "snapshot", "time"]),
+    ("measure", &["id", "ratio", "snapshot", "time"]),
     // A policy knows the trait and the instruments; never another policy, never the engine.
     (
         "policy::",

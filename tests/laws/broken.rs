@@ -296,6 +296,14 @@ impl Verbs for BrokenEngine {
     fn circuit(&self, stack: StackId, key: Key, now: Instant) -> Option<StateWord> {
         self.engine.circuit(stack, key, now)
     }
+
+    fn waiting(&self, stack: StackId, key: Key) -> u32 {
+        self.engine.waiting(stack, key)
+    }
+
+    fn permits(&self, stack: StackId, key: Key, now: Instant) -> Option<u32> {
+        self.engine.permits(stack, key, now)
+    }
 }
 
 const PRESUMED_DEAD: Duration = Duration::from_secs(4);

@@ -118,6 +118,11 @@ impl Gate for Bulkhead {
     }
 
     fn join(&mut self, asker: &Asker, _cx: &mut Cx<'_>) -> Place {
+        if let Some(place) = asker.place {
+            let line = &mut self.lane(asker.key).line;
+            line.iter_mut().filter(|waiter| waiter.place == place.0).for_each(|waiter| waiter.aside = false);
+            return place;
+        }
         let (place, queue) = (self.serial(), self.queue);
         self.pen.joined(asker.key, asker.call);
         let lane = self.lane(asker.key);

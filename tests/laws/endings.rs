@@ -23,11 +23,12 @@ impl World {
                 let from = self.callers.len();
                 // Permits that were spent come back with time only.
                 self.clock += 10_000;
+                let may_refuse = self.may_refuse(stack, name);
                 for _ in 0..5 {
                     self.admit(stack, name, Facts::default(), 0)?;
                 }
                 let first = &self.callers[from];
-                if first.attempts.is_empty() && !self.may_refuse(stack, name) {
+                if first.attempts.is_empty() && !may_refuse {
                     broken!(5, "everybody is gone, and {name:?} of stack {stack} is still {:?}", first.state);
                 }
                 for call in from..self.callers.len() {
@@ -45,7 +46,10 @@ impl World {
         let now = self.player.engine.instant(self.reading(0));
         let circuit = self.player.engine.circuit(self.player.stacks[stack], self.player.key(name), now);
         let throttles = |gate: &usize| matches!(self.plan.objects[*gate], Object::Gate(_, GatePlan::Throttle));
-        circuit == Some(StateWord::ForcedOpen) || self.plan.stacks[stack].gates.iter().any(throttles)
+        let permits = self.player.engine.permits(self.player.stacks[stack], self.player.key(name), now);
+        // Probes of those who asked before may have failed since.
+        let is_open = matches!(circuit, Some(StateWord::ForcedOpen | StateWord::Open));
+        is_open || permits == Some(0) || self.plan.stacks[stack].gates.iter().any(throttles)
     }
 
     pub(super) fn everybody_leaves(&mut self) -> Result<(), Violation> {

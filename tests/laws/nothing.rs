@@ -1,7 +1,7 @@
 //! What should change nothing: wakes before the time, settles of what is not in flight, waiting a refusal out.
 
 use forbear::event::What;
-use forbear::{CallId, Decision, HostTime, Step};
+use forbear::{CallId, Decision, HostTime, Key, Step};
 
 use super::World;
 use crate::judge::{Answered, Caller, State, Verb, Violation, broken};
@@ -13,11 +13,11 @@ impl World {
     pub(super) fn wake_for_nothing(&mut self, call: usize) -> Result<(), Violation> {
         let host = self.reading_of(call);
         let now = self.player.engine.instant(host);
-        let (id, promise) = (self.callers[call].id, self.callers[call].promise);
+        let promise = self.callers[call].promise;
         if promise.at.is_some_and(|at| at <= now) || now >= promise.leased {
             return self.wake(call);
         }
-        let in_line = self.journal.borrow().stands_in_line(id);
+        let in_line = self.is_in_line(call);
         let answered = self.say(Op::Wake { call: Handle::Call(call) }, host, true)?;
         self.obey(call, Verb::Wake, &answered)?;
         let again = match (in_line, answered.decision.step) {
@@ -43,6 +43,19 @@ impl World {
             broken!(3, "a wake for nothing left a trace");
         }
         Ok(())
+    }
+
+    /// Whether the call may stand in a line: in one of our own gates', or beside others in a registered gate's.
+    pub(super) fn is_in_line(&self, call: usize) -> bool {
+        let Caller { id, stack, name, .. } = self.callers[call];
+        let key = self.player.key(name);
+        self.journal.borrow().stands_in_line(id) || self.player.engine.waiting(self.player.stacks[stack], key) > 0
+    }
+
+    fn nobody_waits(&self) -> bool {
+        let mut keys = self.player.names.values().chain([&Key::WHOLE, &Key::OVERFLOW]);
+        let waits = |key| self.player.stacks.iter().any(|stack| self.player.engine.waiting(*stack, key) > 0);
+        self.journal.borrow().in_line.is_empty() && !keys.any(|key| waits(*key))
     }
 
     /// Law 4: a call that is over, or never was; an attempt that is not in flight.
@@ -93,7 +106,7 @@ impl World {
         let (Step::Reject(rejection), Some(at)) = (answered.decision.step, answered.decision.at) else {
             return Ok(());
         };
-        let quiet = self.journal.borrow().in_line.is_empty() && answered.host >= self.latest;
+        let quiet = self.nobody_waits() && answered.host >= self.latest;
         if !quiet || chance(&mut self.rng, 60) {
             return Ok(());
         }

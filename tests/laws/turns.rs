@@ -120,6 +120,11 @@ impl Gate for Turns {
     fn settle(&mut self, _key: Key, _note: &mut Note, _ended: &Ended, _cx: &mut Cx<'_>) {}
 
     fn join(&mut self, asker: &Asker, cx: &mut Cx<'_>) -> Place {
+        if let Some(place) = asker.place {
+            let line = &mut self.tank(asker.key, cx.now).line;
+            line.iter_mut().filter(|turn| turn.place == place.0).for_each(|turn| turn.aside = false);
+            return place;
+        }
         self.next += 1;
         let cost = u64::from(asker.cost);
         let at = self.when(asker.key, self.ahead(asker.key) + cost, cx.now);

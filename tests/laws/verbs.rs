@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use forbear::event::{Event, What};
+use forbear::policy::bulkhead::Bulkhead;
 use forbear::policy::circuit_breaker::{CircuitBreaker, StateWord};
+use forbear::policy::rate_limiter::RateLimiter;
 use forbear::snapshot::Damaged;
 use forbear::{CallId, Decision, Engine, Facts, HostTime, Instant, Key, Outcome, Overload, Repeat, StackId, Verdict};
 
@@ -25,6 +27,10 @@ pub trait Verbs {
     fn in_flight(&self) -> usize;
     fn instant(&self, now: HostTime) -> Instant;
     fn circuit(&self, stack: StackId, key: Key, now: Instant) -> Option<StateWord>;
+    /// How many wait in the lines of the registered gates.
+    fn waiting(&self, stack: StackId, key: Key) -> u32;
+    /// How many permits the rate limiter has, if there is one.
+    fn permits(&self, stack: StackId, key: Key, now: Instant) -> Option<u32>;
 }
 
 /// What operators do to a circuit.
@@ -102,6 +108,15 @@ impl Verbs for Engine {
 
     fn circuit(&self, stack: StackId, key: Key, now: Instant) -> Option<StateWord> {
         self.gate::<CircuitBreaker>(stack).map(|breaker| breaker.state(key, now))
+    }
+
+    fn waiting(&self, stack: StackId, key: Key) -> u32 {
+        let bulkhead = self.gate::<Bulkhead>(stack).map_or(0, |bulkhead| bulkhead.queued(key));
+        bulkhead + self.gate::<RateLimiter>(stack).map_or(0, |limiter| limiter.waiters(key))
+    }
+
+    fn permits(&self, stack: StackId, key: Key, now: Instant) -> Option<u32> {
+        self.gate::<RateLimiter>(stack).map(|limiter| limiter.available(key, now))
     }
 }
 

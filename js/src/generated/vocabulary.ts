@@ -7,7 +7,7 @@ export type OptionSpec = readonly [name: string, kind: "duration" | "number" | "
 export type EventSpec = readonly [name: string, ...facts: readonly (string | readonly [name: string, words: readonly string[]])[]];
 
 /** The policies, by code. */
-export const POLICIES = ["deadline", "retry", "budget", "hedge", "breaker", "attemptTimeout"] as const;
+export const POLICIES = ["deadline", "retry", "budget", "hedge", "breaker", "bulkhead", "rateLimiter", "attemptTimeout"] as const;
 
 /** Why calls end, by code. */
 export const STOP_REASONS = ["completed", "not-retryable", "not-repeatable", "body-not-replayable", "attempts-exhausted", "deadline-exceeded", "retry-after-exceeds-deadline", "retry-after-too-long", "budget-exceeded", "refused", "cancelled"] as const;
@@ -70,6 +70,19 @@ export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> =
     ["halfOpenTimeout", "duration"],
     ["countRateLimited", "flag"],
   ],
+  bulkhead: [
+    ["concurrency", "number"],
+    ["queue", "number"],
+    ["queueTimeout", "duration", true],
+    ["release", ["headers", "body"]],
+  ],
+  rateLimiter: [
+    ["rate", "number"],
+    ["interval", "duration"],
+    ["burst", "number", true],
+    ["wait", "duration"],
+    ["queue", "number"],
+  ],
   attemptTimeout: [
     ["attempt", "duration"],
   ],
@@ -82,6 +95,8 @@ export const DEFAULTS: Record<(typeof POLICIES)[number], readonly (number | null
   budget: [0.1, 120000, 5],
   hedge: [2, 500],
   breaker: [0.5, 1, null, 20, 100, 60000, 10, 30000, 2, 300000, 0.2, null, 1, null, 60000, 0],
+  bulkhead: [25, 0, 5000, 0],
+  rateLimiter: [50, 1000, null, 0, 100],
   attemptTimeout: [10000],
 };
 
@@ -104,4 +119,6 @@ export const EVENTS: readonly EventSpec[] = [
   ["recorded", ["counted", ["success", "failure"]], "slow"],
   ["ignored", ["reason", ["cancelled", "rejection", "stale"]]],
   ["exhausted", "firsts", "repeats"],
+  ["waited", "waitedMs"],
+  ["oversized", "permits"],
 ];

@@ -1,0 +1,211 @@
+//! A line: who waits at one gate for one key, first in, first out, in places that are kept.
+//!
+//! Nobody is served from here. Whoever waits asks again, on a timer of its own, on a hint, or never: its host may be
+//! dead. So being first is a head start and no reservation. A waiter is *called* when its turn comes. For
+//! [`HEAD_START`] what it waited for is its own; then it may be passed by whoever stands behind it and asks; and after
+//! [`SILENCE`] newcomers need not wait for it either. It keeps its place all the same, and is as good as anybody as soon
+//! as it is heard of. A waiter that could go here but waits elsewhere steps *aside*: it keeps its place, and nobody
+//! behind it waits for it.
+//!
+//! Places are nodes of a list in one vector, and vacant ones are used again: joining and leaving take the same time
+//! however long the line is, and ask for no memory once it has been as long before.
+
+use alloc::vec::Vec;
+
+use crate::id::CallId;
+use crate::time::{Duration, Instant};
+
+/// A line of places.
+#[derive(Debug)]
+pub struct Line {
+    places: Vec<Waiter>,
+    first: u32,
+    last: u32,
+    /// The first of the vacant places; the others hang on its `behind`.
+    vacant: u32,
+    taken: u32,
+}
+
+/// Who stands at a place.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiter {
+    /// The call.
+    pub call: CallId,
+    /// When its turn comes, or came: never while that is not known.
+    pub turn: Instant,
+    /// How much of what there is it needs.
+    pub cost: u32,
+    stand: Stand,
+    before: u32,
+    behind: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stand {
+    InLine,
+    Aside,
+    Vacant,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self { places: Vec::new(), first: NOBODY, last: NOBODY, vacant: NOBODY, taken: 0 }
+    }
+}
+
+impl Waiter {
+    /// Whether newcomers wait for it: it stands here, and has been heard of in time.
+    #[must_use]
+    pub fn is_present(&self, now: Instant) -> bool {
+        self.stand == Stand::InLine && now < self.turn + SILENCE
+    }
+
+    /// Whether what it waited for is its own: its turn is known, and its head start is not over.
+    #[must_use]
+    pub fn is_called(&self, now: Instant) -> bool {
+        self.stand == Stand::InLine && self.turn != Instant::NEVER && now < self.turn + HEAD_START
+    }
+}
+
+impl Line {
+    /// How many places are taken, whatever for.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.taken
+    }
+
+    /// Takes the last place.
+    pub fn join(&mut self, call: CallId, cost: u32, turn: Instant) -> u32 {
+        let waiter = Waiter { call, turn, cost, stand: Stand::InLine, before: self.last, behind: NOBODY };
+        let place = match self.places.get_mut(self.vacant as usize) {
+            Some(vacant) => {
+                let place = self.vacant;
+                self.vacant = vacant.behind;
+                *vacant = waiter;
+                place
+            }
+            None => {
+                self.places.push(waiter);
+                (self.places.len() - 1) as u32
+            }
+        };
+        *self.behind_of(waiter.before) = place;
+        self.last = place;
+        self.taken += 1;
+        place
+    }
+
+    /// The waiter has been heard of and goes on waiting; whoever stood aside stands in line again.
+    pub fn stand(&mut self, place: u32, turn: Instant) {
+        if let Some(waiter) = self.taken_place(place) {
+            waiter.stand = Stand::InLine;
+            waiter.turn = turn;
+        }
+    }
+
+    /// The waiter keeps its place and lets everybody pass.
+    pub fn step_aside(&mut self, place: u32) {
+        if let Some(waiter) = self.taken_place(place) {
+            waiter.stand = Stand::Aside;
+        }
+    }
+
+    /// The place becomes vacant.
+    pub fn leave(&mut self, place: u32) {
+        let vacant = self.vacant;
+        let Some(waiter) = self.taken_place(place) else { return };
+        let Waiter { before, behind, .. } = *waiter;
+        waiter.stand = Stand::Vacant;
+        waiter.behind = vacant;
+        self.vacant = place;
+        self.taken -= 1;
+        *self.behind_of(before) = behind;
+        match self.places.get_mut(behind as usize) {
+            Some(next) => next.before = before,
+            None => self.last = before,
+        }
+    }
+
+    /// When the turn of whoever has this place comes.
+    #[must_use]
+    pub fn turn(&self, place: u32) -> Instant {
+        self.places.get(place as usize).map_or(Instant::NEVER, |waiter| waiter.turn)
+    }
+
+    /// Those ahead of this place, first come first; for who has none, the whole line.
+    pub fn ahead(&self, place: Option<u32>) -> impl Iterator<Item = &Waiter> {
+        let (mut next, end) = (self.first, place.unwrap_or(NOBODY));
+        core::iter::from_fn(move || {
+            if next == end {
+                return None;
+            }
+            let waiter = self.places.get(next as usize)?;
+            next = waiter.behind;
+            Some(waiter)
+        })
+    }
+
+    /// What those ahead of this place cost together, as far as they are of this kind; it is not counted beyond `most`.
+    // One copy, or each caller carries a walk of its own into the artifact.
+    #[inline(never)]
+    #[must_use]
+    pub fn cost_ahead(&self, place: Option<u32>, which: fn(&Waiter, Instant) -> bool, now: Instant, most: u64) -> u64 {
+        let mut cost = 0;
+        for waiter in self.ahead(place) {
+            if cost >= most {
+                break;
+            }
+            if which(waiter, now) {
+                cost += u64::from(waiter.cost);
+            }
+        }
+        cost
+    }
+
+    /// The first who is there.
+    #[must_use]
+    pub fn head(&self, now: Instant) -> Option<&Waiter> {
+        self.hinted(now).next()
+    }
+
+    /// Those worth a hint when something is to be had.
+    pub fn hinted(&self, now: Instant) -> impl Iterator<Item = &Waiter> {
+        self.ahead(None).filter(move |waiter| waiter.is_present(now)).take(HINTED)
+    }
+
+    /// There is room for so many: calls the first of those that have not been called.
+    pub fn call(&mut self, room: u32, now: Instant) {
+        let (mut room, mut next) = (room, self.first);
+        while let Some(waiter) = self.places.get_mut(next as usize).filter(|_| room > 0) {
+            next = waiter.behind;
+            if waiter.stand == Stand::InLine && waiter.turn == Instant::NEVER {
+                waiter.turn = now;
+            }
+            room -= u32::from(waiter.is_called(now));
+        }
+    }
+
+    fn taken_place(&mut self, place: u32) -> Option<&mut Waiter> {
+        self.places.get_mut(place as usize).filter(|waiter| waiter.stand != Stand::Vacant)
+    }
+
+    /// Where it is written who stands behind this place; behind nobody stands the first.
+    fn behind_of(&mut self, place: u32) -> &mut u32 {
+        match self.places.get_mut(place as usize) {
+            Some(waiter) => &mut waiter.behind,
+            None => &mut self.first,
+        }
+    }
+}
+
+/// For how long what a called waiter waited for is its own. Ours: a timer and a verb are done in that time, and a dead
+/// waiter costs no more.
+pub const HEAD_START: Duration = Duration::from_millis(20);
+/// After how long newcomers no longer wait for a called waiter that was not heard of. Ours: two of its timers.
+pub const SILENCE: Duration = Duration::from_millis(100);
+/// How many get a hint. Ours: the head may be dead, and perhaps the next.
+pub const HINTED: usize = 3;
+const NOBODY: u32 = u32::MAX;
+
+#[cfg(test)]
+mod tests;

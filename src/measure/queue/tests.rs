@@ -1,0 +1,182 @@
+//! The line against a plain list, and what a head start is.
+
+use super::*;
+use crate::random::Rng;
+
+fn at(ms: u64) -> Instant {
+    Instant::ORIGIN + Duration::from_millis(ms)
+}
+
+fn call(number: u64) -> CallId {
+    CallId::from_u64(number)
+}
+
+fn calls<'a>(waiters: impl Iterator<Item = &'a Waiter>) -> Vec<u64> {
+    waiters.map(|waiter| waiter.call.as_u64()).collect()
+}
+
+/// A line of so many, who are calls 0, 1, 2 …
+fn line(length: u64) -> (Line, Vec<u32>) {
+    let mut line = Line::default();
+    let places = (0..length).map(|number| line.join(call(number), 1, Instant::NEVER)).collect();
+    (line, places)
+}
+
+#[test]
+fn first_in_first_out_whoever_leaves() {
+    let (mut line, places) = line(5);
+    line.leave(places[2]);
+    assert_eq!(calls(line.ahead(None)), [0, 1, 3, 4]);
+    line.leave(places[0]);
+    line.leave(places[4]);
+    line.join(call(9), 1, Instant::NEVER);
+    assert_eq!(calls(line.ahead(None)), [1, 3, 9]);
+    assert_eq!(calls(line.ahead(Some(places[3]))), [1]);
+}
+
+#[test]
+fn leaving_twice_or_from_nowhere_changes_nothing() {
+    let (mut line, places) = line(3);
+    for place in [places[1], places[1], 77, u32::MAX] {
+        line.leave(place);
+        line.step_aside(place);
+        line.stand(place, at(0));
+    }
+    assert_eq!((line.len(), calls(line.ahead(None))), (2, [0, 2].to_vec()));
+    line.join(call(9), 1, Instant::NEVER);
+    assert_eq!(calls(line.ahead(None)), [0, 2, 9]);
+}
+
+#[test]
+fn a_warm_line_asks_for_no_memory() {
+    let (mut line, places) = line(8);
+    let room = line.places.capacity();
+    places.into_iter().for_each(|place| line.leave(place));
+    for round in 0..1_000 {
+        let places: Vec<u32> = (0..8).map(|number| line.join(call(round + number), 1, Instant::NEVER)).collect();
+        places.into_iter().rev().for_each(|place| line.leave(place));
+    }
+    assert_eq!((line.places.len(), line.places.capacity()), (8, room));
+}
+
+#[test]
+fn room_calls_as_many_as_it_is_for() {
+    let (mut line, places) = line(4);
+    line.step_aside(places[0]);
+    line.call(2, at(0));
+    let called: Vec<bool> = places.iter().map(|place| line.turn(*place) != Instant::NEVER).collect();
+    assert_eq!(called, [false, true, true, false]);
+    // Those two have their head start: there is no room for anybody else.
+    line.call(2, at(19));
+    assert_eq!(line.turn(places[3]), Instant::NEVER);
+    // They were not heard of: the next one is called, and their silence is counted from when they were.
+    line.call(1, at(20));
+    assert_eq!((line.turn(places[3]), line.turn(places[1])), (at(20), at(0)));
+}
+
+#[test]
+fn a_head_start_is_20_ms_and_a_silence_100() {
+    let (mut line, _) = line(1);
+    let head = |line: &Line, ms| line.ahead(None).map(|head| (head.is_called(at(ms)), head.is_present(at(ms)))).next();
+    assert_eq!(head(&line, 7_200_000), Some((false, true)));
+    line.call(1, at(0));
+    let seen = [0, 19, 20, 99, 100].map(|ms| head(&line, ms).unwrap());
+    assert_eq!(seen, [(true, true), (true, true), (false, true), (false, true), (false, false)]);
+}
+
+#[test]
+fn who_is_heard_of_again_counts_again() {
+    let (mut line, places) = line(1);
+    line.call(1, at(0));
+    assert!(!line.ahead(None).any(|head| head.is_present(at(100))));
+    line.stand(places[0], Instant::NEVER);
+    assert!(line.ahead(None).all(|head| head.is_present(at(100))));
+    line.step_aside(places[0]);
+    assert!(!line.ahead(None).any(|head| head.is_present(at(100)) || head.is_called(at(100))));
+    line.stand(places[0], at(100));
+    assert!(line.ahead(None).all(|head| head.is_called(at(100))));
+}
+
+#[test]
+fn hints_go_to_the_first_three_who_are_there() {
+    let (mut line, places) = line(6);
+    line.step_aside(places[1]);
+    assert_eq!(calls(line.hinted(at(0))), [0, 2, 3]);
+    line.call(1, at(0));
+    assert_eq!(calls(line.hinted(at(100))), [2, 3, 4]);
+}
+
+#[test]
+fn costs_ahead_are_counted_as_far_as_it_matters() {
+    let mut line = Line::default();
+    let places: Vec<u32> = [3, 0, 5, 7].map(|cost| line.join(call(u64::from(cost)), cost, Instant::NEVER)).into();
+    let ahead = |line: &Line, place, most| line.cost_ahead(place, Waiter::is_present, at(0), most);
+    assert_eq!([0, 1, 3, 4, 9].map(|most| ahead(&line, None, most)), [0, 3, 3, 8, 15]);
+    assert_eq!((ahead(&line, Some(places[2]), 99), ahead(&line, Some(places[0]), 99)), (3, 0));
+    line.step_aside(places[0]);
+    assert_eq!(ahead(&line, None, 99), 12);
+    assert_eq!(line.cost_ahead(None, Waiter::is_called, at(0), 99), 0);
+}
+
+/// What a line is, the plain way.
+#[derive(Default)]
+struct Model {
+    line: Vec<(u32, u64, bool, Option<Instant>)>,
+}
+
+#[test]
+fn agrees_with_a_plain_list() {
+    for seed in 0..300 {
+        let (mut rng, mut line, mut model) = (Rng::new(seed), Line::default(), Model::default());
+        let (mut now, mut longest) = (at(0), 0);
+        for number in 0..300 {
+            now = now + Duration::from_millis([0, 0, 1, 19, 20, 100][rng.between(0, 5) as usize]);
+            let chosen = rng.between(0, model.line.len().max(1) as u64 - 1) as usize;
+            let has_room = model.line.len() < 20;
+            match (rng.between(0, 9), model.line.get_mut(chosen)) {
+                (0..=3, _) if has_room => {
+                    let place = line.join(call(number), 1, Instant::NEVER);
+                    assert!(model.line.iter().all(|waiter| waiter.0 != place), "seed {seed}");
+                    model.line.push((place, number, true, None));
+                }
+                (4..=5, Some(waiter)) => {
+                    line.leave(waiter.0);
+                    model.line.remove(chosen);
+                }
+                (6, Some(waiter)) => {
+                    line.step_aside(waiter.0);
+                    waiter.2 = false;
+                }
+                (7, Some(waiter)) => {
+                    line.stand(waiter.0, Instant::NEVER);
+                    (waiter.2, waiter.3) = (true, None);
+                }
+                (8, _) => {
+                    let mut room = rng.between(0, 3);
+                    line.call(room as u32, now);
+                    for (.., stands, turn) in model.line.iter_mut().filter(|waiter| waiter.2) {
+                        if room > 0 && turn.is_none() {
+                            *turn = Some(now);
+                        }
+                        if room > 0 && *stands && turn.is_some_and(|turn| now < turn + HEAD_START) {
+                            room -= 1;
+                        }
+                    }
+                }
+                _ => {}
+            }
+            longest = longest.max(model.line.len());
+            let order: Vec<u64> = model.line.iter().map(|waiter| waiter.1).collect();
+            assert_eq!(calls(line.ahead(None)), order, "seed {seed}");
+            assert_eq!((line.len() as usize, line.places.len()), (order.len(), longest), "seed {seed}");
+            for (position, (place, _, stands, turn)) in model.line.iter().enumerate() {
+                assert_eq!(calls(line.ahead(Some(*place))), order[..position], "seed {seed}");
+                let waiter = line.places[*place as usize];
+                let present = *stands && turn.is_none_or(|turn| now < turn + SILENCE);
+                assert_eq!(waiter.is_present(now), present, "seed {seed}");
+                let called = *stands && turn.is_some_and(|turn| now < turn + HEAD_START);
+                assert_eq!(waiter.is_called(now), called, "seed {seed}");
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! So many at once, and a bounded line for those who come when all slots are taken.
+
+use super::queue::{HINTED, Line, Waiter};
+use crate::id::CallId;
+use crate::time::{Duration, Instant};
+
+/// The slots that are taken, and who waits for one.
+#[derive(Debug, Default)]
+pub struct Slots {
+    taken: u32,
+    line: Line,
+}
+
+/// What is lent on every call.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// How many slots there are.
+    pub slots: u32,
+    /// How many may wait.
+    pub queue: u32,
+    /// How long one may wait.
+    pub patience: Option<Duration>,
+}
+
+/// What somebody who wants a slot is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// There is one.
+    Pass,
+    /// Ask again then.
+    Wait(Instant),
+    /// All slots are taken, and so are all places in line.
+    Full,
+    /// It has waited as long as one may.
+    TooLong,
+}
+
+impl Slots {
+    /// Is there a slot for this one? A newcomer passes nobody: it takes only what is left when everybody in line has a
+    /// slot. Who has a place leaves those ahead what they were called for.
+    #[must_use]
+    pub fn ask(&self, bounds: Bounds, place: Option<u32>, since: Instant, now: Instant) -> Told {
+        let free = u64::from(self.free(bounds));
+        let owed = if place.is_some() { Waiter::is_called } else { Waiter::is_present };
+        if self.line.cost_ahead(place, owed, now, free) < free {
+            return Told::Pass;
+        }
+        if place.is_none() && self.line.len() >= bounds.queue {
+            return Told::Full;
+        }
+        let timeout = bounds.patience.map_or(Instant::NEVER, |patience| since + patience);
+        if timeout <= now {
+            return Told::TooLong;
+        }
+        let is_near = self.line.cost_ahead(place, Waiter::is_present, now, HINTED as u64) < HINTED as u64;
+        Told::Wait(timeout.min(now + if is_near { NEAR } else { FAR }))
+    }
+
+    /// Takes a slot, and leaves the line.
+    pub fn take(&mut self, place: Option<u32>) {
+        self.taken = self.taken.saturating_add(1);
+        if let Some(place) = place {
+            self.line.leave(place);
+        }
+    }
+
+    /// Gives a slot back.
+    pub fn give_back(&mut self) {
+        self.taken = self.taken.saturating_sub(1);
+    }
+
+    /// Takes a place in line, or stands in it again.
+    pub fn join(&mut self, place: Option<u32>, call: CallId) -> u32 {
+        match place {
+            Some(place) => {
+                self.line.stand(place, Instant::NEVER);
+                place
+            }
+            None => self.line.join(call, 1, Instant::NEVER),
+        }
+    }
+
+    /// Keeps its place and lets others pass.
+    pub fn step_aside(&mut self, place: u32) {
+        self.line.step_aside(place);
+    }
+
+    /// Leaves the line without a slot.
+    pub fn leave(&mut self, place: u32) {
+        self.line.leave(place);
+    }
+
+    /// After a change: if slots are free, calls the first in line and hints at it.
+    pub fn pass_on(&mut self, bounds: Bounds, now: Instant, mut hint: impl FnMut(CallId)) {
+        let free = self.free(bounds);
+        if free > 0 {
+            self.line.call(free, now);
+            self.line.hinted(now).for_each(|waiter| hint(waiter.call));
+        }
+    }
+
+    /// How many slots are taken.
+    #[must_use]
+    pub fn taken(&self) -> u32 {
+        self.taken
+    }
+
+    /// How many wait.
+    #[must_use]
+    pub fn waiting(&self) -> u32 {
+        self.line.len()
+    }
+
+    fn free(&self, bounds: Bounds) -> u32 {
+        bounds.slots.saturating_sub(self.taken)
+    }
+}
+
+/// How soon the first in line ask again. Ours: a lost hint costs no more.
+const NEAR: Duration = Duration::from_millis(50);
+/// How soon the others ask again. Ours.
+const FAR: Duration = Duration::from_millis(250);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Slots and their line: who gets one, and when the others ask again.
+
+use alloc::vec::Vec;
+
+use super::*;
+
+const BOUNDS: Bounds = Bounds { slots: 1, queue: 5, patience: None };
+
+fn at(ms: u64) -> Instant {
+    Instant::ORIGIN + Duration::from_millis(ms)
+}
+
+fn full() -> Slots {
+    let mut slots = Slots::default();
+    slots.take(None);
+    slots
+}
+
+/// All slots taken and so many in line, who are calls 0, 1, 2 …
+fn crowded(waiters: u64) -> (Slots, Vec<u32>) {
+    let mut slots = full();
+    let places = (0..waiters).map(|number| slots.join(None, CallId::from_u64(number))).collect();
+    (slots, places)
+}
+
+fn free(slots: &mut Slots, now: Instant) -> Vec<u64> {
+    let mut hinted = Vec::new();
+    slots.give_back();
+    slots.pass_on(BOUNDS, now, |call| hinted.push(call.as_u64()));
+    hinted
+}
+
+fn asks(slots: &Slots, place: Option<u32>, ms: u64) -> Told {
+    slots.ask(BOUNDS, place, at(0), at(ms))
+}
+
+#[test]
+fn the_first_three_ask_again_after_50_ms_and_the_others_after_250() {
+    let (slots, places) = crowded(4);
+    assert_eq!(asks(&slots, Some(places[2]), 7), Told::Wait(at(57)));
+    assert_eq!(asks(&slots, Some(places[3]), 7), Told::Wait(at(257)));
+    assert_eq!(asks(&slots, None, 7), Told::Wait(at(257)));
+    assert_eq!(asks(&full(), None, 7), Told::Wait(at(57)));
+}
+
+#[test]
+fn nobody_is_asked_to_wait_beyond_what_one_may() {
+    let bounds = Bounds { patience: Some(Duration::from_millis(60)), ..BOUNDS };
+    let (slots, places) = crowded(1);
+    assert_eq!(slots.ask(bounds, Some(places[0]), at(0), at(40)), Told::Wait(at(60)));
+    assert_eq!(slots.ask(bounds, Some(places[0]), at(0), at(60)), Told::TooLong);
+    // It has waited elsewhere, and now it would have to wait here.
+    assert_eq!(slots.ask(bounds, None, at(0), at(60)), Told::TooLong);
+}
+
+#[test]
+fn a_slot_in_reach_beats_the_clock() {
+    let bounds = Bounds { patience: Some(Duration::from_millis(60)), ..BOUNDS };
+    let (mut slots, places) = crowded(1);
+    free(&mut slots, at(59));
+    assert_eq!(slots.ask(bounds, Some(places[0]), at(0), at(4_000)), Told::Pass);
+}
+
+#[test]
+fn a_freed_slot_is_the_heads_for_20_ms_and_then_any_waiters() {
+    let (mut slots, places) = crowded(4);
+    assert_eq!(free(&mut slots, at(0)), [0, 1, 2]);
+    assert_eq!(asks(&slots, Some(places[0]), 0), Told::Pass);
+    for place in &places[1..] {
+        assert!(matches!(asks(&slots, Some(*place), 19), Told::Wait(_)));
+        assert_eq!(asks(&slots, Some(*place), 20), Told::Pass);
+    }
+}
+
+#[test]
+fn newcomers_never_pass_a_waiter_and_take_what_none_needs() {
+    let (mut slots, _) = crowded(1);
+    free(&mut slots, at(0));
+    assert!(matches!(asks(&slots, None, 50), Told::Wait(_)));
+    let two = Bounds { slots: 2, ..BOUNDS };
+    assert_eq!(slots.ask(two, None, at(50), at(50)), Told::Pass);
+}
+
+#[test]
+fn a_silent_head_is_passed_after_100_ms_and_keeps_its_place() {
+    let (mut slots, places) = crowded(1);
+    free(&mut slots, at(0));
+    assert!(matches!(asks(&slots, None, 99), Told::Wait(_)));
+    assert_eq!(asks(&slots, None, 100), Told::Pass);
+    slots.take(None);
+    assert_eq!((slots.waiting(), slots.taken()), (1, 1));
+    // It was only slow: it is first again, and the next slot is its own.
+    slots.join(Some(places[0]), CallId::from_u64(0));
+    let second = slots.join(None, CallId::from_u64(1));
+    assert_eq!(free(&mut slots, at(200)), [0, 1]);
+    assert!(matches!(asks(&slots, Some(second), 219), Told::Wait(_)));
+    assert_eq!(asks(&slots, Some(places[0]), 219), Told::Pass);
+}
+
+#[test]
+fn a_silent_head_does_not_keep_newcomers_out_of_a_full_line() {
+    // Its lease ends seconds later; until then the slot would be idle.
+    let bounds = Bounds { queue: 1, ..BOUNDS };
+    let (mut slots, _) = crowded(1);
+    free(&mut slots, at(0));
+    assert_eq!(slots.ask(bounds, None, at(99), at(99)), Told::Full);
+    assert_eq!(slots.ask(bounds, None, at(100), at(100)), Told::Pass);
+}
+
+#[test]
+fn a_dead_head_is_given_one_head_start_and_no_more() {
+    let (mut slots, places) = crowded(2);
+    free(&mut slots, at(0));
+    for now in [20, 30, 5_000] {
+        assert_eq!(asks(&slots, Some(places[1]), now), Told::Pass);
+        slots.take(None);
+        free(&mut slots, at(now));
+    }
+}
+
+#[test]
+fn whoever_leaves_hands_the_slot_on() {
+    // cockatiel#112: an aborted call in line starved the line.
+    let (mut slots, places) = crowded(3);
+    free(&mut slots, at(0));
+    let mut hinted = Vec::new();
+    slots.leave(places[0]);
+    slots.pass_on(BOUNDS, at(1), |call| hinted.push(call.as_u64()));
+    assert_eq!(hinted, [1, 2]);
+    assert_eq!(asks(&slots, Some(places[1]), 1), Told::Pass);
+    assert!(matches!(asks(&slots, Some(places[2]), 1), Told::Wait(_)));
+}
+
+#[test]
+fn whoever_steps_aside_lets_others_pass_until_it_has_to_wait_here_again() {
+    let (mut slots, places) = crowded(2);
+    slots.step_aside(places[0]);
+    free(&mut slots, at(0));
+    assert_eq!(asks(&slots, Some(places[1]), 0), Told::Pass);
+    assert_eq!(asks(&slots, Some(places[0]), 21), Told::Pass);
+    slots.take(Some(places[1]));
+    slots.join(Some(places[0]), CallId::from_u64(0));
+    assert_eq!(free(&mut slots, at(30)), [0]);
+    assert!(matches!(asks(&slots, None, 30), Told::Wait(_)));
+}
+
+#[test]
+fn fewer_slots_than_are_taken_are_none() {
+    let mut slots = full();
+    slots.take(None);
+    assert!(matches!(asks(&slots, None, 0), Told::Wait(_)));
+    assert!(free(&mut slots, at(0)).is_empty());
+    free(&mut slots, at(0));
+    slots.give_back();
+    assert_eq!((slots.taken(), asks(&slots, None, 0)), (0, Told::Pass));
+}

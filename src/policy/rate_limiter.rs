@@ -1,0 +1,275 @@
+#![doc = include_str!("../../docs/policies/rate_limiter.md")]
+
+use crate::config::{ConfigError, OptionKind, OptionValue};
+use crate::decision::RefusalReason;
+use crate::event::What;
+use crate::key::{Key, Keyed};
+use crate::measure::queue::{Line, Waiter};
+use crate::policy::{Answer, Asker, Cx, Ended, Gate, Note, Place};
+use crate::snapshot::{Damaged, Reader, Writer};
+use crate::time::{Duration, Instant};
+
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod tests;
+
+options! {
+    /// How many permits there are, and who waits for one.
+    pub struct Config for RateLimiter {
+        /// How many permits there are in each interval.
+        rate: u32 as "rate", OptionKind::Count, 50, 1.0..=1_000_000.0;
+        /// The interval.
+        interval: Duration as "interval", OptionKind::Duration, Duration::from_secs(1), 1.0..=86_400_000.0;
+        /// How many permits there are at once at most, after a silence; off: one interval's worth.
+        burst: Option<u32> as "burst", OptionKind::Count, None, 1.0..=1_000_000.0;
+        /// How long an attempt waits for its turn at most; 0: it does not.
+        wait: Duration as "wait", OptionKind::Duration, Duration::ZERO, 0.0..=86_400_000.0;
+        /// How many attempts wait at most.
+        queue: u32 as "queue", OptionKind::Count, 100, 0.0..=10_000.0;
+    }
+}
+
+/// A bucket of permits for each key.
+///
+/// Credit is counted in permits × nanoseconds: in every nanosecond it grows by `rate`, and a permit costs `interval`. So
+/// nothing is ever rounded, and everything fits 64 bits.
+#[derive(Debug)]
+pub struct RateLimiter {
+    config: Config,
+    burst: u32,
+    buckets: Keyed<Bucket>,
+}
+
+#[derive(Debug)]
+struct Bucket {
+    /// As it was at `at`.
+    credit: u64,
+    at: Instant,
+    line: Line,
+}
+
+impl RateLimiter {
+    /// Checks the configuration; every bucket is full.
+    ///
+    /// # Errors
+    /// Names the option, its value and the range allowed beside the others.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        config.check_ranges()?;
+        let burst = config.burst.unwrap_or(config.rate);
+        let longest = Duration::from_nanos(MOST_CREDIT / u64::from(burst.max(config.rate).max(1)));
+        if config.interval > longest {
+            let (given, longest) = (config.interval.number(), longest.number());
+            return Err(ConfigError::conflict(Config::KIND, "interval", given, 1.0, longest));
+        }
+        Ok(Self { config, burst, buckets: Keyed::default() })
+    }
+
+    /// How it is configured.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// How many permits there are at `now`. Reading changes nothing.
+    #[must_use]
+    pub fn available(&self, key: Key, now: Instant) -> u32 {
+        let permits = self.credit(self.buckets.get(key), now) / self.price(1).max(1);
+        u32::try_from(permits).unwrap_or(u32::MAX)
+    }
+
+    /// How many attempts have a place in line.
+    #[must_use]
+    pub fn waiters(&self, key: Key) -> u32 {
+        self.buckets.get(key).map_or(0, |bucket| bucket.line.len())
+    }
+
+    /// Takes so many permits if they are there and nobody waits for one.
+    pub fn try_acquire(&mut self, key: Key, permits: u32, cx: &mut Cx<'_>) -> bool {
+        if permits > self.burst {
+            cx.tell(key, || What::Oversized { permits });
+            return false;
+        }
+        let bucket = self.buckets.get(key);
+        let is_free = bucket.is_none_or(|bucket| bucket.line.head(cx.now).is_none());
+        let granted = is_free && self.credit(bucket, cx.now) >= self.price(permits);
+        if granted {
+            self.spend(key, permits, cx.now);
+        }
+        granted
+    }
+}
+
+/// Credit.
+impl RateLimiter {
+    fn price(&self, permits: u32) -> u64 {
+        u64::from(permits).saturating_mul(self.config.interval.as_nanos())
+    }
+
+    fn credit(&self, bucket: Option<&Bucket>, now: Instant) -> u64 {
+        let full = self.price(self.burst);
+        bucket.map_or(full, |bucket| {
+            let earned = now.since(bucket.at).as_nanos().saturating_mul(u64::from(self.config.rate));
+            bucket.credit.saturating_add(earned).min(full)
+        })
+    }
+
+    /// After how long this credit is enough for so many permits, however many more than a burst they are:
+    /// `⌈(permits · interval − credit) / rate⌉`, whole rates apart from the rest, so that nothing overflows.
+    fn until(&self, credit: u64, permits: u64) -> Duration {
+        let (rate, interval) = (u64::from(self.config.rate.max(1)), self.config.interval.as_nanos());
+        let whole = (permits / rate).saturating_mul(interval);
+        let rest = (permits % rate).saturating_mul(interval);
+        Duration::from_nanos(if rest > credit {
+            whole.saturating_add((rest - credit).div_ceil(rate))
+        } else {
+            whole.saturating_sub((credit - rest) / rate)
+        })
+    }
+
+    /// A permit that is spent is spent.
+    fn spend(&mut self, key: Key, permits: u32, now: Instant) {
+        let credit = self.credit(self.buckets.get(key), now).saturating_sub(self.price(permits));
+        self.set(key, credit, now);
+    }
+
+    fn set(&mut self, key: Key, credit: u64, now: Instant) {
+        let bucket = self.bucket(key);
+        (bucket.credit, bucket.at) = (credit, now);
+    }
+
+    /// A bucket that nobody took from is full, whatever is written in it.
+    fn bucket(&mut self, key: Key) -> &mut Bucket {
+        self.buckets.entry(key, || Bucket { credit: u64::MAX, at: Instant::PAST, line: Line::default() })
+    }
+}
+
+/// Turns.
+impl RateLimiter {
+    /// When it is this one's turn, or when to ask again. First in, first out: a newcomer comes after everybody in line.
+    /// Who stands in line has its turn then too, or sooner where somebody ahead has left; from its turn on it leaves
+    /// those ahead only what their own turn gave them.
+    fn turn(&self, asker: &Asker, now: Instant) -> Instant {
+        let Some(bucket) = self.buckets.get(asker.key) else { return now };
+        let credit = self.credit(Some(bucket), now);
+        let place = asker.place.map(|place| place.0);
+        let after = |which| {
+            let ahead = bucket.line.cost_ahead(place, which, now, u64::MAX);
+            now + self.until(credit, ahead + u64::from(asker.cost))
+        };
+        match place.map(|place| bucket.line.turn(place)) {
+            Some(turn) if turn <= now => after(Waiter::is_called),
+            turn => after(Waiter::is_present).min(turn.unwrap_or(Instant::NEVER)),
+        }
+    }
+
+    /// Somebody left the line or lets others pass: a hint, if the first one's turn comes sooner than it knows.
+    fn hasten(&self, key: Key, cx: &mut Cx<'_>) {
+        let Some(bucket) = self.buckets.get(key) else { return };
+        let credit = self.credit(Some(bucket), cx.now);
+        if let Some(head) =
+            bucket.line.head(cx.now).filter(|head| cx.now + self.until(credit, u64::from(head.cost)) < head.turn)
+        {
+            cx.woken.push(head.call);
+        }
+    }
+}
+
+impl Gate for RateLimiter {
+    fn ask(&self, asker: &Asker, now: Instant) -> Answer {
+        if asker.cost > self.burst {
+            return Answer::Reject { reason: RefusalReason::Oversized, retry_at: None };
+        }
+        let at = self.turn(asker, now);
+        if at <= now {
+            return Answer::Pass;
+        }
+        let is_new = asker.place.is_none();
+        let too_late = at >= asker.deadline || is_new && at > now + self.config.wait;
+        if too_late || is_new && self.waiters(asker.key) >= self.config.queue {
+            return Answer::Reject { reason: RefusalReason::RateLimited, retry_at: Some(at) };
+        }
+        Answer::Wait(at)
+    }
+
+    fn take(&mut self, asker: &Asker, cx: &mut Cx<'_>) -> Note {
+        self.spend(asker.key, asker.cost, cx.now);
+        if let Some(place) = asker.place {
+            self.leave(asker.key, place, cx);
+            let waited = cx.now.since(asker.since);
+            cx.tell(asker.key, || What::Waited { waited });
+        }
+        Note::default()
+    }
+
+    /// How an attempt ended is nothing to it.
+    fn settle(&mut self, _key: Key, _note: &mut Note, _ended: &Ended, _cx: &mut Cx<'_>) {}
+
+    fn join(&mut self, asker: &Asker, cx: &mut Cx<'_>) -> Place {
+        let turn = self.turn(asker, cx.now);
+        let line = &mut self.bucket(asker.key).line;
+        match asker.place {
+            Some(place) => {
+                line.stand(place.0, turn);
+                place
+            }
+            None => Place(line.join(asker.call, asker.cost, turn)),
+        }
+    }
+
+    fn step_aside(&mut self, key: Key, place: Place, cx: &mut Cx<'_>) {
+        if let Some(bucket) = self.buckets.get_mut(key) {
+            bucket.line.step_aside(place.0);
+        }
+        self.hasten(key, cx);
+    }
+
+    fn leave(&mut self, key: Key, place: Place, cx: &mut Cx<'_>) {
+        if let Some(bucket) = self.buckets.get_mut(key) {
+            bucket.line.leave(place.0);
+        }
+        self.hasten(key, cx);
+    }
+
+    /// A bucket that is forgotten is full again.
+    fn is_busy(&self, key: Key, now: Instant) -> bool {
+        self.credit(self.buckets.get(key), now) < self.price(self.burst) || self.waiters(key) > 0
+    }
+
+    fn forget(&mut self, key: Key) {
+        self.buckets.forget(key);
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.config.fingerprint()
+    }
+
+    fn save(&self, now: Instant, out: &mut Writer) {
+        let full = self.price(self.burst);
+        let credits = self.buckets.iter().map(|(key, bucket)| (key, self.credit(Some(bucket), now)));
+        out.list(credits.filter(|(_, credit)| *credit < full), |out, (key, credit)| {
+            out.key(key);
+            out.u64(credit);
+        });
+    }
+
+    fn restore(&mut self, now: Instant, input: &mut Reader<'_>) -> Result<(), Damaged> {
+        // Read twice, so that nothing has changed when the last bucket turns out to be damaged.
+        for is_sound in [false, true] {
+            let mut input = *input;
+            for _ in 0..input.u16()? {
+                let (key, credit) = (input.key()?, input.u64()?);
+                if credit >= self.price(self.burst) {
+                    return Err(Damaged);
+                }
+                if is_sound && key != Key::NEW {
+                    self.set(key, credit, now);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The most credit there is: a burst, or an interval's worth. Twice as much fits 64 bits.
+const MOST_CREDIT: u64 = 1 << 63;
