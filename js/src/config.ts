@@ -3,8 +3,9 @@
 
 import { readDuration, showDuration } from "./duration.js";
 import { ConfigError } from "./errors.js";
-import { CONFIG_REASONS, DEFAULTS, OPTIONS, POLICIES, type OptionSpec } from "./generated/vocabulary.js";
+import { ATTEMPT_TIMEOUT_MS, CONFIG_REASONS, OPTIONS, POLICIES, type OptionSpec } from "./generated/vocabulary.js";
 import { SharedObject, type Settings, type Value } from "./shared.js";
+import { unknownName, wrong } from "./wording.js";
 
 /** The policies of a stack; everything in the configuration but its name. */
 export function readStack(config: object): Settings {
@@ -34,7 +35,7 @@ export function isRacing({ on }: Settings): boolean {
 export function attemptLimit({ on, values }: Settings): number {
   const policy = POLICIES.indexOf("attemptTimeout");
   if (!on.includes(policy)) return Infinity;
-  return values.find((value) => value.policy === policy)?.number ?? DEFAULTS.attemptTimeout[0]!;
+  return values.find((value) => value.policy === policy)?.number ?? ATTEMPT_TIMEOUT_MS;
 }
 
 /** What the engine refused, in words. `option` is out of the table where the whole policy was refused. */
@@ -45,15 +46,24 @@ export function refusal(
   const name = POLICIES[policy]!;
   const spec = OPTIONS[name]?.[option];
   if (spec === undefined) return new ConfigError(`${root || "configuration"}: refused by the engine (${word})`);
+  const pathOf = (option: number): string => join(root || sectionOf(name), OPTIONS[name][option]![0]);
   const value = values.find((value) => value.policy === policy && value.option === option);
-  const beside = word === "conflict" ? " beside the other options" : "";
-  return wrong(join(root || sectionOf(name), spec[0]), value ? value.given : number, allowed(spec, min, max), beside);
+  if (word !== "conflict") return wrong(pathOf(option), value ? value.given : number, allowed(spec, min, max));
+  // Off, both of them: the only conflict of what is off.
+  if (Number.isNaN(number)) return wrong(pathOf(option), false, "windowCalls or window to be on");
+  // A default was refused: the cause is what the user wrote, whose value is the limit.
+  const limit = number < min ? min : max;
+  const cause = value ? undefined : values.find((value) => value.policy === policy && value.number === limit);
+  if (cause === undefined) return wrong(pathOf(option), value ? value.given : number, allowed(spec, min, max), " beside the other options");
+  const shown = spec[1] === "duration" ? showDuration(number) : number;
+  return wrong(pathOf(cause.option), cause.given, `${number < min ? "at most" : "at least"} ${shown}, or another ${spec[0]}`,
+    ` while ${spec[0]} is ${shown}, its default`);
 }
 
 /** A duration outside any configuration, such as a call's own timeout. */
 export function readTimeout(value: unknown): number {
   const millis = readDuration(value);
-  if (!(millis! >= 0)) throw wrong("timeout", value, `milliseconds, or a number with a unit such as "250ms", "10s", "2m" or "1h"`);
+  if (!(millis! >= 0)) throw wrong("timeout", value, DURATIONS);
   return millis!;
 }
 
@@ -101,17 +111,18 @@ function read(config: unknown, root: string, whole: Place): Settings {
   const values: Value[] = [];
   const shares: { policy: number; object: SharedObject }[] = [];
 
-  const visit = ({ option, policies, below }: Place, path: string, given: unknown, mayBeOff: boolean): void => {
+  const visit = (place: Place, path: string, given: unknown, mayBeOff: boolean): void => {
+    const { option, policies, below } = place;
     if (given instanceof SharedObject) {
       const policy = policies.find((policy) => POLICIES[policy] === given.policy);
-      if (policy === undefined) throw wrong(path, given.policy, "another kind of value");
+      if (policy === undefined) throw wrong(path, given, section(place, path !== root));
       shares.push({ policy, object: given });
-    } else if (option !== undefined && (below.size === 0 || typeof given !== "object")) {
+    } else if (option !== undefined && (below.size === 0 || typeof given === "boolean")) {
       if (given === false && mayBeOff) return;
       on.add(option.policy);
       values.push({ policy: option.policy, option: option.option, number: toNumber(option.spec, given), given });
     } else if (below.size > 0 && (given !== false || path === root)) {
-      if (typeof given !== "object" || given === null || Array.isArray(given)) throw wrong(path, given, "an object");
+      if (typeof given !== "object" || given === null || Array.isArray(given)) throw wrong(path, given, section(place, path !== root));
       const entries = Object.entries(given).filter(([, value]) => value !== undefined);
       // Where policies share a section, naming an option turns its policy on; naming none turns on all of them.
       if (policies.length === 1 || entries.length === 0) for (const policy of policies) on.add(policy);
@@ -138,40 +149,22 @@ function toNumber([, kind]: OptionSpec, given: unknown): number {
 
 // ——— wording ———
 
-function wrong(path: string, value: unknown, allowed: string, beside = ""): ConfigError {
-  path ||= "configuration";
-  return new ConfigError(`${path}: ${show(value)} is not allowed${beside}; expected ${allowed}`, { path, value, allowed });
-}
-
-function unknownName(path: string, name: string, known: readonly string[]): ConfigError {
-  const [nearest, letters] = known.map((word) => [word, distance(name, word)] as const).sort(([, a], [, b]) => a - b)[0]!;
-  const allowed = known.join(", ");
-  return new ConfigError(`${path}: unknown; ${letters <= Math.ceil(name.length / 3) ? `did you mean "${nearest}"?` : `known are ${allowed}`}`, { path, allowed });
-}
-
 function allowed([, kind, canBeOff]: OptionSpec, min: number, max: number): string {
   if (kind === "flag") return "true or false";
   if (typeof kind !== "string") return `one of ${kind.join(", ")}`;
-  const show = kind === "duration" ? showDuration : String;
-  return `${show(min)} to ${show(max)}${canBeOff ? ", or false" : ""}`;
+  const numbers = kind === "count" ? `a whole number from ${min} to ${max}` : `a number from ${min} to ${max}`;
+  return (kind === "duration" ? `${showDuration(min)} to ${showDuration(max)} (${DURATIONS})` : numbers) + (canBeOff ? ", or false" : "");
 }
 
-function show(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value);
-  return typeof value === "object" && value !== null ? "an object" : String(value);
-}
-
-/** How many letters differ (Levenshtein). */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (const letter of a) {
-    const next = [row[0]! + 1];
-    for (let j = 0; j < b.length; j++) next.push(Math.min(row[j + 1]! + 1, next[j]! + 1, row[j]! + Number(letter !== b[j])));
-    row = next;
-  }
-  return row[b.length]!;
+/** What may stand at a place that has places below. */
+function section({ policies }: Place, mayBeOff: boolean): string {
+  const maker = policies.map((policy) => MAKERS[POLICIES[policy]!]).find((maker) => maker !== undefined);
+  return `an object${maker === undefined ? "" : `, a ${maker}`}${mayBeOff ? ", or false" : ""}`;
 }
 
 function join(parent: string, name: string): string {
   return parent && name ? `${parent}.${name}` : parent || name;
 }
+
+const DURATIONS = 'a number of ms, or "250ms", "10s", "2m", "1h"';
+const MAKERS: { readonly [policy: string]: string | undefined } = { budget: "retryBudget", breaker: "circuitBreaker" };

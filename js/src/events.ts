@@ -53,17 +53,17 @@ export class EventTap {
         if (typeof field === "string") facts[field] = number < 0 ? undefined : number;
         else facts[field[0]] = field[1][number];
       });
-      if (stack) this.#tell(stack, type as EventType, facts);
+      if (stack) this.tell(stack, type as EventType, facts);
       else if (stackId < 0) this.tellAll(type as EventType, facts);
     }
   }
 
   /** Tells every stack of something that no verb of theirs did. */
   tellAll(type: EventType, facts: Record<string, unknown>): void {
-    for (const stack of this.#source.stacks) this.#tell(stack, type, { key: null, policy: undefined, ...facts });
+    for (const stack of this.#source.stacks) this.tell(stack, type, { key: null, policy: undefined, ...facts });
   }
 
-  #tell(stack: Stack, type: EventType, facts: Record<string, unknown>): void {
+  tell(stack: Stack, type: EventType, facts: Record<string, unknown>): void {
     const told = [...stack.listeners].filter((entry) => entry.type === type || entry.type === "*");
     const event = { type, at: this.#source.now, stack: stack.name, ...facts } as GuardEvent;
     // Not now: a listener may call a guard, whose decision would overwrite the one just made. And each for itself: one that

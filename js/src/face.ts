@@ -1,5 +1,6 @@
 // The functions users call. Each entry (entry/) gives it the engine's module and a host; nothing happens until something is built.
 
+import { checkOptions } from "./check.js";
 import { readShared } from "./config.js";
 import { Engine } from "./engine.js";
 import { StackGuard } from "./guard.js";
@@ -44,6 +45,7 @@ export function face(home: Home): Face {
   };
 
   const forbear = (config: Config, options: Options = {}): Guard => {
+    checkOptions(options);
     const { engine, stacks } = partFor(options.host);
     return new StackGuard({ engine, stack: stacks.of(config), classify: options.classify }, options, {});
   };

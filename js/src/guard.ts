@@ -1,6 +1,7 @@
 // Guards: what users hold.
 
 import type { Operation, Site } from "./call.js";
+import { checkListener, checkScope } from "./check.js";
 import { readTimeout } from "./config.js";
 import { drive } from "./driver.js";
 import { AFTER_FAILURE, flagsOf, flagsOfRequest, originOf, signalOf } from "./facts.js";
@@ -10,6 +11,7 @@ import { restoreSnapshot, takeSnapshot } from "./snapshot.js";
 import type {
   Attempt, BreakerHandle, CallOptions, EventType, ExecuteOptions, Fetch, FetchOptions, Guard, GuardEvent, Metrics, Options, RequestScope,
 } from "./types.js";
+import { wrong } from "./wording.js";
 
 export class StackGuard implements Guard {
   readonly #site: Site;
@@ -34,7 +36,7 @@ export class StackGuard implements Guard {
     else operation = () => send(input, init);
     try {
       let name = options.key;
-      if (name === undefined) name = key === undefined ? originOf(input) : (key?.(input, init) ?? null);
+      if (name === undefined) name = key === undefined ? originOf(input) : this.#keyOf(input, init);
       return this.#drive(operation, name, flagsOfRequest(input, init, options), signalOf(input, init), racing, options);
     } catch (error) {
       return Promise.reject(error); // a drop-in for fetch never throws
@@ -43,6 +45,7 @@ export class StackGuard implements Guard {
 
   execute<T>(operation: Operation<T>, options: ExecuteOptions = NO_OPTIONS): Promise<T> {
     try {
+      if (typeof operation !== "function") throw wrong("execute", operation, "a function");
       const { signal, timeout, key = null } = options;
       // An operation need not heed its signal; only in a race does the caller's leaving end the call at once.
       const racing = this.#site.stack.racing || timeout !== undefined || signal !== undefined;
@@ -53,10 +56,12 @@ export class StackGuard implements Guard {
   }
 
   with(scope: RequestScope): Guard {
+    checkScope(scope);
     return new StackGuard(this.#site, this.#options, { ...this.#scope, ...scope });
   }
 
   on(type: EventType | "*", listener: (event: GuardEvent) => void): () => void {
+    checkListener(type, listener);
     return this.#site.engine.events.listen(this.#site.stack, type, listener);
   }
 
@@ -69,6 +74,7 @@ export class StackGuard implements Guard {
   }
 
   restore(bytes: Uint8Array): boolean {
+    if (!ArrayBuffer.isView(bytes)) throw wrong("restore", bytes, "a Uint8Array");
     return restoreSnapshot(this.#site, bytes);
   }
 
@@ -76,12 +82,25 @@ export class StackGuard implements Guard {
     return breakerHandle(this.#site, key !== null && key.includes("://") ? originOf(key) : key);
   }
 
+  /** A function that fails is no reason for the call to fail: it has no key then. */
+  #keyOf(input: Input, init: RequestInit | undefined): string | null {
+    try {
+      const key: unknown = this.#options.key?.(input, init) ?? null;
+      if (key === null || typeof key === "string") return key;
+      throw wrong("options.key()", key, "a string, or null");
+    } catch (error) {
+      const { engine, stack } = this.#site;
+      engine.events.tell(stack, "keyFailed", { key: null, policy: undefined, error });
+      return null;
+    }
+  }
+
   #drive<T>(
     operation: Operation<T>, key: string | null, flags: number, signal: AbortSignal | undefined, racing: boolean, options: CallOptions,
   ): Promise<T> {
     const { timeout, cost = 1, waitUntil = this.#scope.waitUntil } = options;
     const timeoutMs = timeout === undefined ? -1 : readTimeout(timeout);
-    const promise = drive(this.#site, operation, key, flags, timeoutMs, cost, signal, racing);
+    const promise = drive(this.#site, operation, typeof key === "string" ? key : null, flags, timeoutMs, cost, signal, racing);
     if (waitUntil !== undefined) anchor(waitUntil, promise);
     return promise;
   }

@@ -5,6 +5,7 @@ import type { Engine } from "./engine.js";
 import { ConfigError } from "./errors.js";
 import { Stack } from "./stack.js";
 import type { Config } from "./types.js";
+import { wrong } from "./wording.js";
 
 /** The stacks of one engine, by what they are. */
 export class Stacks {
@@ -19,7 +20,7 @@ export class Stacks {
   of(config: Config): Stack {
     const settings = readStack(config);
     const { name } = config;
-    if (name !== undefined && typeof name !== "string") throw new ConfigError("name: expected a string", { path: "name", value: name });
+    if (name !== undefined && typeof name !== "string") throw wrong("name", name, "a string");
     const print = `${JSON.stringify(name)}${fingerprint(settings)}`;
     let stack = this.#byFingerprint.get(print);
     if (stack === undefined) {

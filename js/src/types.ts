@@ -181,7 +181,9 @@ export type EventType =
   | "opened" | "halfOpen" | "closed" | "reset" | "recorded" | "ignored" | "exhausted"
   | "waited" | "oversized"
   /** The engine died and was replaced: what it had learned is gone, and the calls in hand go on unguarded. */
-  | "trap";
+  | "trap"
+  /** `options.key` threw, or gave something else than a string or null: the call has no key. */
+  | "keyFailed";
 
 /** Something that happened. Which facts it carries beside these depends on its type. */
 export interface GuardEvent {

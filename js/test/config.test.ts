@@ -24,33 +24,36 @@ const budget = (config: object = {}) => new SharedObject("budget", readShared("b
 
 test("wrong configurations are refused at construction: path, value, and what may stand there", () => {
   const table: [config: unknown, path: string, message: RegExp][] = [
-    [{ retry: { attempts: 0 } }, "retry.attempts", /^retry\.attempts: 0 is not allowed; expected 1 to 15$/],
+    [{ retry: { attempts: 0 } }, "retry.attempts", /^retry\.attempts: 0 is not allowed; expected a whole number from 1 to 15$/],
     [{ retry: { attempts: 2.5 } }, "retry.attempts", /2\.5 is not allowed/],
-    [{ retry: { attempts: NaN } }, "retry.attempts", /NaN is not allowed; expected 1 to 15/],
+    [{ retry: { attempts: NaN } }, "retry.attempts", /NaN is not allowed; expected a whole number from 1 to 15/],
     [{ retry: { attempts: Infinity } }, "retry.attempts", /Infinity is not allowed/],
     [{ retry: { attempts: "3" } }, "retry.attempts", /"3" is not allowed/],
     [{ retry: { attempts: null } }, "retry.attempts", /null is not allowed/],
     [{ retry: { attempts: false } }, "retry.attempts", /false is not allowed/],
     [{ retry: { atempts: 3 } }, "retry.atempts", /unknown; did you mean "attempts"\?/],
-    [{ retry: { backoff: { base: "fast" } } }, "retry.backoff.base", /"fast" is not allowed; expected 1ms to 24h/],
+    [{ retry: { backoff: { base: "fast" } } }, "retry.backoff.base", /"fast" is not allowed; expected 1ms to 24h \(a number of ms, or "250ms", "10s", "2m", "1h"\)$/],
     [{ retry: { backoff: { base: "1d" } } }, "retry.backoff.base", /"1d" is not allowed/],
     [{ retry: { backoff: { base: -5 } } }, "retry.backoff.base", /-5 is not allowed/],
     [{ retry: { backoff: { jitter: "ful" } } }, "retry.backoff.jitter", /"ful" is not allowed; expected one of none, full, equal, decorrelated/],
     [{ retry: { backoff: 100 } }, "retry.backoff", /100 is not allowed; expected an object/],
     [{ retry: { clampRetryAfter: "yes" } }, "retry.clampRetryAfter", /expected true or false/],
-    [{ retry: { budget: { ratio: 2 } } }, "retry.budget.ratio", /2 is not allowed; expected 0 to 1/],
-    [{ retry: { budget: 0.1 } }, "retry.budget", /0\.1 is not allowed/],
+    [{ retry: { budget: { ratio: 2 } } }, "retry.budget.ratio", /2 is not allowed; expected a number from 0 to 1$/],
+    [{ retry: { budget: 0.1 } }, "retry.budget", /0\.1 is not allowed; expected an object, a retryBudget, or false$/],
     [{ retry: true }, "retry", /true is not allowed; expected an object/],
-    [{ retry: [] }, "retry", /expected an object/],
+    [{ retry: [] }, "retry", /^retry: an array is not allowed; expected an object, or false$/],
     [{ timeout: "10s" }, "timeout", /"10s" is not allowed; expected an object/],
     [{ timeout: { totl: 1 } }, "timeout.totl", /did you mean "total"\?/],
     [{ timeout: { total: "2s", attempt: 0 } }, "timeout.attempt", /0 is not allowed; expected 1ms to 24h/],
     [{ timeouts: {} }, "timeouts", /did you mean "timeout"\?/],
+    [{ circuitBreaker: {} }, "circuitBreaker", /did you mean "breaker"\?/],
+    [{ retry: { attempts: "x".repeat(500) } }, "retry.attempts", /"x{40}…" is not allowed/],
+    [fetch, "configuration", /^configuration: a function is not allowed; expected an object$/],
     [{ cache: {} }, "cache", /unknown; known are name, timeout, retry, /],
     [{ breaker: { failureRate: 1.5 } }, "breaker.failureRate", /1\.5 is not allowed/],
     [{ breaker: { slowCall: "never" } }, "breaker.slowCall", /, or false$/],
-    [{ breaker: budget() }, "breaker", /"budget" is not allowed/],
-    [{ name: 5 }, "name", /name: expected a string/],
+    [{ breaker: budget() }, "breaker", /^breaker: a retryBudget is not allowed; expected an object, a circuitBreaker, or false$/],
+    [{ name: 5 }, "name", /^name: 5 is not allowed; expected a string$/],
     [null, "configuration", /null is not allowed; expected an object/],
     ["retry", "configuration", /expected an object/],
   ];
@@ -66,12 +69,21 @@ test("wrong configurations are refused at construction: path, value, and what ma
 test("values that do not go together are refused with the range that is left", () => {
   const error = refused({ breaker: { minCalls: 500, windowCalls: 100 } });
   assert.match(error.message, /is not allowed beside the other options; expected /);
+  assert.match(refused({ breaker: { windowCalls: false, window: false } }).message, /^breaker\.windowCalls: false is not allowed; expected windowCalls or window to be on$/);
+});
+
+test("where a default is in the way, what the user wrote is named as the cause", () => {
+  const base = refused({ retry: { backoff: { base: "30s" } } });
+  assert.equal(base.message, 'retry.backoff.base: "30s" is not allowed while backoff.cap is 20s, its default; expected at most 20s, or another backoff.cap');
+  assert.deepEqual([base.path, base.value], ["retry.backoff.base", "30s"]);
+  assert.match(refused({ breaker: { windowCalls: 10 } }).message, /^breaker\.windowCalls: 10 is not allowed while minCalls is 20, its default; expected at least 20, or another minCalls$/);
+  assert.match(refused({ breaker: { maxOpenFor: "10s", growth: 1 } }).message, /^breaker\.maxOpenFor: "10s" .* while openFor is 30s/);
 });
 
 test("a shared object's settings are refused where it is made", () => {
   assert.throws(() => budget({ ratoi: 0.1 }), { name: "ConfigError", message: 'retryBudget.ratoi: unknown; did you mean "ratio"?' });
   const { engine } = shim();
-  assert.throws(() => engine.check(budget({ ratio: 3 })), { name: "ConfigError", path: "retryBudget.ratio", message: /3 is not allowed; expected 0 to 1/ });
+  assert.throws(() => engine.check(budget({ ratio: 3 })), { name: "ConfigError", path: "retryBudget.ratio", message: /3 is not allowed; expected a number from 0 to 1/ });
 });
 
 test("every option of every policy is reached by its path, and takes its own default", () => {

@@ -94,9 +94,6 @@ test("the key may be chosen: by the guard, by the call, or one for all", async (
   await whole.fetch(A);
   await whole.fetch(B);
   assert.deepEqual(keysOf(whole), [null]);
-
-  const failing = shim().guard({ retry: {} }, { ...ok, key: () => { throw new Error("no key"); } });
-  assert.match(String(await reasonOf(failing.fetch(A))), /no key/);
 });
 
 test("a number handed out again replaces the name that had it", () => {

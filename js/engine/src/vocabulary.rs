@@ -50,7 +50,8 @@ fn option(spec: &OptionSpec) -> String {
     let OptionSpec { name, kind, can_be_off, .. } = spec;
     let kind = match kind {
         OptionKind::Duration => String::from("\"duration\""),
-        OptionKind::Count | OptionKind::Ratio => String::from("\"number\""),
+        OptionKind::Count => String::from("\"count\""),
+        OptionKind::Ratio => String::from("\"number\""),
         OptionKind::Flag => String::from("\"flag\""),
         OptionKind::Word(words) => named(words),
     };
@@ -59,7 +60,9 @@ fn option(spec: &OptionSpec) -> String {
 }
 
 fn defaults(out: &mut String) {
-    out.push_str("\n/** What each option is when it is absent; `null` is off. The shim has no use for them: absent options do not cross. */\n");
+    out.push_str(
+        "\n/** What each option is when it is absent; `null` is off. For tests: absent options do not cross. */\n",
+    );
     out.push_str("export const DEFAULTS: Record<(typeof POLICIES)[number], readonly (number | null)[]> = {\n");
     for kind in Kind::ALL {
         let defaults: Vec<String> =
@@ -67,6 +70,11 @@ fn defaults(out: &mut String) {
         let _ = writeln!(out, "  {}: [{}],", kind.word(), defaults.join(", "));
     }
     out.push_str("};\n");
+    let attempt = default(Kind::AttemptTimeout.default_of(0));
+    let _ = writeln!(
+        out,
+        "\n/** The one that the shim needs: how long an attempt may take where nobody says. */\nexport const ATTEMPT_TIMEOUT_MS = {attempt};"
+    );
 }
 
 fn default(value: f64) -> String {
@@ -105,7 +113,7 @@ const WORDS: [(&str, &str, &[&str]); 7] = [
 const HEADER: &str = r#"// Written from the engine's own tables by `npm run generate`; a test holds it to them.
 
 /** One option of one policy: a kind of number, or words. Its range is the engine's business. */
-export type OptionSpec = readonly [name: string, kind: "duration" | "number" | "flag" | readonly string[], canBeOff?: true];
+export type OptionSpec = readonly [name: string, kind: "duration" | "count" | "number" | "flag" | readonly string[], canBeOff?: true];
 
 /** One kind of event, and its facts in the order of their numbers: words where there is a list, else the number; below 0 none. */
 export type EventSpec = readonly [name: string, ...facts: readonly (string | readonly [name: string, words: readonly string[]])[]];

@@ -1,7 +1,7 @@
 // Written from the engine's own tables by `npm run generate`; a test holds it to them.
 
 /** One option of one policy: a kind of number, or words. Its range is the engine's business. */
-export type OptionSpec = readonly [name: string, kind: "duration" | "number" | "flag" | readonly string[], canBeOff?: true];
+export type OptionSpec = readonly [name: string, kind: "duration" | "count" | "number" | "flag" | readonly string[], canBeOff?: true];
 
 /** One kind of event, and its facts in the order of their numbers: words where there is a list, else the number; below 0 none. */
 export type EventSpec = readonly [name: string, ...facts: readonly (string | readonly [name: string, words: readonly string[]])[]];
@@ -33,7 +33,7 @@ export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> =
     ["total", "duration"],
   ],
   retry: [
-    ["attempts", "number"],
+    ["attempts", "count"],
     ["backoff.base", "duration"],
     ["backoff.cap", "duration"],
     ["backoff.factor", "number"],
@@ -46,27 +46,27 @@ export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> =
   budget: [
     ["ratio", "number"],
     ["window", "duration"],
-    ["reserve", "number"],
+    ["reserve", "count"],
   ],
   hedge: [
-    ["attempts", "number"],
+    ["attempts", "count"],
     ["after", "duration"],
   ],
   breaker: [
     ["failureRate", "number"],
     ["slowRate", "number"],
     ["slowCall", "duration", true],
-    ["minCalls", "number"],
-    ["windowCalls", "number", true],
+    ["minCalls", "count"],
+    ["windowCalls", "count", true],
     ["window", "duration", true],
-    ["consecutiveFailures", "number", true],
+    ["consecutiveFailures", "count", true],
     ["openFor", "duration"],
     ["growth", "number"],
     ["maxOpenFor", "duration"],
     ["openJitter", "number"],
     ["resetAfter", "duration", true],
-    ["probes", "number"],
-    ["successesToClose", "number", true],
+    ["probes", "count"],
+    ["successesToClose", "count", true],
     ["halfOpenTimeout", "duration"],
     ["countRateLimited", "flag"],
   ],
@@ -88,7 +88,7 @@ export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> =
   ],
 };
 
-/** What each option is when it is absent; `null` is off. The shim has no use for them: absent options do not cross. */
+/** What each option is when it is absent; `null` is off. For tests: absent options do not cross. */
 export const DEFAULTS: Record<(typeof POLICIES)[number], readonly (number | null)[]> = {
   deadline: [30000],
   retry: [3, 100, 20000, 2, 1, 60000, 0, 0, 1],
@@ -99,6 +99,9 @@ export const DEFAULTS: Record<(typeof POLICIES)[number], readonly (number | null
   rateLimiter: [50, 1000, null, 0, 100],
   attemptTimeout: [10000],
 };
+
+/** The one that the shim needs: how long an attempt may take where nobody says. */
+export const ATTEMPT_TIMEOUT_MS = 10000;
 
 /** The kinds of events, by code. */
 export const EVENTS: readonly EventSpec[] = [

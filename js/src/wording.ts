@@ -1,0 +1,44 @@
+// The words for values that cannot be.
+
+import { ConfigError } from "./errors.js";
+import { SharedObject } from "./shared.js";
+
+export function wrong(path: string, value: unknown, allowed: string, beside = ""): ConfigError {
+  path ||= "configuration";
+  return new ConfigError(`${path}: ${show(value)} is not allowed${beside}; expected ${allowed}`, { path, value, allowed });
+}
+
+export function unknownName(path: string, name: string, known: readonly string[]): ConfigError {
+  const allowed = known.join(", ");
+  const nearest = nearestOf(name, known);
+  return new ConfigError(`${path}: unknown; ${nearest ? `did you mean "${nearest}"?` : `known are ${allowed}`}`, { path, allowed });
+}
+
+export function show(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.length > LONGEST ? `${value.slice(0, LONGEST)}…` : value);
+  if (typeof value === "function") return "a function";
+  if (value instanceof SharedObject) return `a ${value.settings.root}`;
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" && value !== null ? "an object" : String(value);
+}
+
+/** The known name that is hidden in this one (`circuitBreaker`), or differs by few letters. */
+function nearestOf(name: string, known: readonly string[]): string | undefined {
+  const lower = name.toLowerCase();
+  const near = (word: string): number => (lower.includes(word.toLowerCase()) ? 0 : distance(name, word));
+  const [nearest, letters] = known.map((word) => [word, near(word)] as const).sort(([, a], [, b]) => a - b)[0]!;
+  return letters <= Math.ceil(name.length / 3) ? nearest : undefined;
+}
+
+/** How many letters differ (Levenshtein). */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (const letter of a) {
+    const next = [row[0]! + 1];
+    for (let j = 0; j < b.length; j++) next.push(Math.min(row[j + 1]! + 1, next[j]! + 1, row[j]! + Number(letter !== b[j])));
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+const LONGEST = 40;
