@@ -71,17 +71,17 @@ export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> =
     ["countRateLimited", "flag"],
   ],
   bulkhead: [
-    ["concurrency", "number"],
-    ["queue", "number"],
+    ["concurrency", "count"],
+    ["queue", "count"],
     ["queueTimeout", "duration", true],
     ["release", ["headers", "body"]],
   ],
   rateLimiter: [
-    ["rate", "number"],
+    ["rate", "count"],
     ["interval", "duration"],
-    ["burst", "number", true],
+    ["burst", "count", true],
     ["wait", "duration"],
-    ["queue", "number"],
+    ["queue", "count"],
   ],
   attemptTimeout: [
     ["attempt", "duration"],
