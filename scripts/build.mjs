@@ -89,7 +89,7 @@ async function buildTypeScript() {
 /** js/test → build/test, beside a link that makes what they import be dist/. Only the tests need it. */
 export async function buildTests() {
   await build();
-  const tests = files(inRoot("js", "test"), /\.ts$/);
+  const tests = files(inRoot("js", "test"), /^(?!.*\/test\/types\/).*\.ts$/);
   const testConfig = inRoot("tsconfig.test.json");
   await step("tests", [...shimInputs(), testConfig, ...tests], [inRoot("build", "test")], async () => {
     say("Compiling js/test");

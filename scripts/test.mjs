@@ -67,8 +67,10 @@ async function testBrowser() {
 
 async function testJs() {
   await buildTests();
-  say("Type-checking the demo Worker against the built package");
-  await run(node22, [tsc, "--project", inRoot("tsconfig.worker.json")]);
+  say("Type-checking the demo Worker and users' programs against the built package");
+  for (const project of [inRoot("tsconfig.worker.json"), ...files(inRoot("js", "test", "types"), /tsconfig\.json$/)]) {
+    await run(node22, [tsc, "--project", project]);
+  }
   const tests = found(files(inRoot("build", "test"), /\.test\.js$/), "js/test/*.test.ts");
   const real = found(files(inRoot("js", "test", "node"), /\.test\.mjs$/), "js/test/node/*.test.mjs");
   for (const node of [machineNode, node22]) {

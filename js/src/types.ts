@@ -5,7 +5,12 @@ import type { CircuitBreaker, RetryBudget } from "./shared.js";
 /** Milliseconds, or a number with a unit: `"250ms"`, `"10s"`, `"2m"`, `"1h"`. */
 export type Duration = number | `${number}${"ms" | "s" | "m" | "h"}`;
 
-export type Fetch = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
+/** What `fetch` takes in the runtime whose types are there: they differ between browsers, Node and Workers. */
+export type FetchInput = Parameters<typeof globalThis.fetch>[0];
+export type FetchInit = NonNullable<Parameters<typeof globalThis.fetch>[1]>;
+export type FetchBody = NonNullable<FetchInit["body"]>;
+
+export type Fetch = (input: FetchInput, init?: FetchInit) => Promise<Response>;
 
 /** What is taken from the world outside. */
 export interface Host {
@@ -98,7 +103,7 @@ export interface Options {
   /** What really sends: a `fetch`, or an object that has one, such as a service binding. */
   fetch?: Fetch | { fetch: Fetch };
   /** Whose state a request meets: by default its URL's origin; `null` for one state for all. */
-  key?: null | ((input: RequestInfo | URL, init?: RequestInit) => string | null);
+  key?: null | ((input: FetchInput, init?: FetchInit) => string | null);
   /** Reads results in place of the built-in rules; `undefined` leaves a result to them. If it throws, they decide. */
   classify?: Classify;
   /** Clock, randomness, timers and fetch, where the host's own will not do. */
@@ -136,7 +141,7 @@ export interface CallOptions {
 
 export interface FetchOptions extends CallOptions {
   /** A fresh body for every attempt, which makes a request repeatable whose body is a stream. */
-  getBody?: () => BodyInit | Promise<BodyInit>;
+  getBody?: () => FetchBody | Promise<FetchBody>;
   /** Sees each attempt's request before it is sent; may change its headers, or return another to send. */
   prepare?: (request: Request, attempt: { readonly attempt: number }) => Request | void | Promise<Request | void>;
 }
@@ -239,7 +244,7 @@ export interface BreakerHandle extends BreakerReading {
 
 export interface Guard {
   /** `fetch`, guarded. A function of its own: it may be handed on as it is. */
-  readonly fetch: (input: RequestInfo | URL, init?: RequestInit, options?: FetchOptions) => Promise<Response>;
+  readonly fetch: (input: FetchInput, init?: FetchInit, options?: FetchOptions) => Promise<Response>;
   /**
    * Any operation, guarded. Calling this is the caller's word that retry may repeat `operation` (hedging may not);
    * `idempotent: false` withdraws it, `true` allows hedging too.

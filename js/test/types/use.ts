@@ -1,0 +1,49 @@
+// What users write, compiled by tsc against the built package under the types of each runtime (dom/, node/, workers/). Never run.
+
+import {
+  circuitBreaker, ConfigError, forbear, RejectedError, reportOf, retryBudget, TimeoutError, wrapFetch,
+  type Config, type Fetch, type Guard, type Report,
+} from "forbear";
+
+const config: Config = {
+  name: "api",
+  timeout: { total: "10s", attempt: 2_000 },
+  retry: { attempts: 3, backoff: { base: "100ms", jitter: "full" }, budget: retryBudget({ ratio: 0.1 }) },
+  hedge: { attempts: 2, after: "80ms" },
+  breaker: circuitBreaker({ slowCall: "1500ms" }),
+};
+
+const guard: Guard = forbear(config, {
+  fetch: (input, init) => fetch(input, init),
+  key: (input) => (typeof input === "string" ? input : null),
+  classify: (settled) => (settled.ok ? undefined : "transient"),
+});
+
+export const dropIn: typeof fetch = wrapFetch({ retry: {} }, { fetch });
+export const inner: Fetch = fetch;
+
+export async function use(signal: AbortSignal): Promise<Report | undefined> {
+  const response: Response = await guard.fetch(new URL("https://a.example/"), { method: "POST", body: "x", signal }, {
+    idempotent: true, key: "tenant", timeout: "5s", cost: 1, priority: 2,
+    getBody: () => "fresh",
+    prepare: (request) => void request.headers.set("authorization", "Bearer …"),
+  });
+  await guard.fetch(new Request("https://a.example/"));
+  const four: number = await guard.execute(async ({ attempt, signal, mark }) => (mark(), signal.aborted ? 0 : attempt + 3), { signal });
+  const scoped = guard.with({ fetch, waitUntil: (promise) => void promise.catch(() => four) });
+  try {
+    await scoped.fetch("https://a.example/");
+  } catch (error) {
+    if (error instanceof RejectedError) console.log(error.reason, error.policy, error.retryAfterMs?.toFixed(), error.stackName, error.key);
+    else if (error instanceof TimeoutError) console.log(error.policy, error.attempt, error.elapsedMs);
+    else if (error instanceof ConfigError) console.log(error.path, error.value, error.allowed);
+  }
+  return reportOf(response);
+}
+
+// @ts-expect-error: a misspelt option
+forbear({ retry: { atempts: 3 } });
+// @ts-expect-error: a misspelt option of a call
+void guard.fetch("https://a.example/", {}, { idempotant: true });
+// @ts-expect-error: not an event
+guard.on("open", () => {});
