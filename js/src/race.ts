@@ -6,6 +6,7 @@ import { Attempt, DROPPED, FULFILLED, REJECTED, RUNNING, type Call } from "./cal
 import { attemptOf, DONE, droppedBy, HELD, KIND, REJECT, SEND, UNGUARDED, WAIT } from "./decision.js";
 import { RejectedError, TimeoutError } from "./errors.js";
 import { POLICIES, REFUSAL_REASONS, STOP_REASONS } from "./generated/vocabulary.js";
+import { holdToEnd } from "./held.js";
 import { isResponse } from "./outcome.js";
 import { leave, report, settle, start } from "./steps.js";
 import type { StopReason } from "./types.js";
@@ -73,14 +74,14 @@ export class Race<T> implements Follower {
       else this.#sleep();
     } else if (kind === DONE) {
       const reason = STOP_REASONS[engine.reason]!;
-      if (decision & HELD) engine.cancel(call.handle);
+      const beatMs = decision & HELD ? engine.delayMs : -1;
       const last = this.#attempts.find(({ attempt }) => attempt === number);
       const timedOut = (dropped & (1 << number)) !== 0;
       this.#end();
       this.#drop(dropped & ~(1 << number), timedOut);
       if (last === undefined) this.#refuse(this.#timeout(), number, reason);
       else if (timedOut) this.#timeOut(last, reason);
-      else this.#finish(last, reason);
+      else this.#finish(last, reason, beatMs);
     } else if (kind === REJECT) {
       const { delayMs } = engine;
       const reason = REFUSAL_REASONS[engine.reason]!;
@@ -162,9 +163,11 @@ export class Race<T> implements Follower {
     if (signal !== undefined) unfollow(signal, this);
   }
 
-  #finish(attempt: Attempt<T>, reason: StopReason): void {
-    const { result, state, controller } = attempt;
+  /** `beatMs` from 0 on: a slot is held until the body ends. */
+  #finish(attempt: Attempt<T>, reason: StopReason, beatMs = -1): void {
+    const { state, controller } = attempt;
     const { signal } = this.#call;
+    const result = beatMs < 0 ? attempt.result : holdToEnd(this.#call, attempt.result, beatMs);
     report(this.#call, result, this.#sent, reason);
     if (state === REJECTED) return this.#reject(result);
     if (signal !== undefined && controller !== undefined) followToEnd(signal, result, controller);

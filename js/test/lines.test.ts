@@ -1,0 +1,102 @@
+// Waiting for a slot or a turn, through the shim: each waiter on its own timer, woken early where hosts allow it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RejectedError, type Config } from "../src/index.js";
+import { reasonOf, standOf } from "./support/host.js";
+import { shim } from "./support/shim.js";
+import { status, Upstream } from "./support/upstream.js";
+
+const URL_A = "https://a.example/";
+const bulkhead = (more: object): Config => ({ timeout: { total: "10s" }, bulkhead: { concurrency: 1, ...more } }) as Config;
+
+test("a full bulkhead without a line refuses at once, and says so", async () => {
+  const { guard } = shim();
+  const upstream = new Upstream("hang");
+  const payments = guard(bulkhead({}), { fetch: upstream.fetch });
+  void payments.fetch(URL_A).catch(() => {});
+  const error = (await reasonOf(payments.fetch(URL_A))) as RejectedError;
+  assert.deepEqual([error.reason, error.policy], ["bulkhead-full", "bulkhead"]);
+  assert.equal(upstream.sent.length, 1);
+});
+
+test("whoever waits in line is woken as soon as a slot is free, and sent in its turn", async () => {
+  const { host, guard } = shim();
+  const open: ((response: Response) => void)[] = [];
+  const fetch = () => new Promise<Response>((resolve) => open.push(resolve));
+  const payments = guard(bulkhead({ queue: 2 }), { fetch });
+  const calls = [payments.fetch(URL_A), payments.fetch(URL_A), payments.fetch(URL_A)];
+  assert.equal(open.length, 1);
+  for (let served = 0; served < 3; served++) {
+    open[served]!(new Response(String(served)));
+    await host.pass(0);
+    assert.equal(await (await calls[served]!).text(), String(served));
+    assert.equal(open.length, Math.min(3, served + 2));
+  }
+  assert.equal(host.timers.length, 0);
+});
+
+test("a lost hint costs a short wait, not the call", async () => {
+  const { host, guard } = shim();
+  host.wakesOthers = () => false;
+  const open: ((response: Response) => void)[] = [];
+  const payments = guard(bulkhead({ queue: 1 }), { fetch: () => new Promise<Response>((resolve) => open.push(resolve)) });
+  const first = payments.fetch(URL_A);
+  const second = payments.fetch(URL_A);
+  open[0]!(status(200));
+  await first;
+  assert.equal(open.length, 1);
+  await host.pass(50);
+  assert.equal(open.length, 2);
+  open[1]!(status(200));
+  assert.equal((await second).status, 200);
+});
+
+test("who waits too long is refused with queue-timeout", async () => {
+  const { host, guard } = shim();
+  const payments = guard(bulkhead({ queue: 1, queueTimeout: 300 }), { fetch: new Upstream("hang").fetch });
+  void payments.fetch(URL_A).catch(() => {});
+  const waiting = reasonOf(payments.fetch(URL_A));
+  await host.pass(300);
+  assert.equal(((await waiting) as RejectedError).reason, "queue-timeout");
+});
+
+test("a slot that is held until the body ends is held until the body ends", async () => {
+  const { host, guard } = shim();
+  const upstream = new Upstream(() => Promise.resolve(new Response("one two", { status: 201, headers: { "x-kept": "yes" } })), status(200));
+  const payments = guard(bulkhead({ release: "body" }), { fetch: upstream.fetch });
+  const response = await payments.fetch(URL_A);
+  assert.deepEqual([response.status, response.headers.get("x-kept")], [201, "yes"]);
+  assert.equal(((await reasonOf(payments.fetch(URL_A))) as RejectedError).reason, "bulkhead-full");
+  assert.equal(await response.text(), "one two");
+  await (await payments.fetch(URL_A)).text();
+  await host.pass(0);
+  assert.equal(host.timers.length, 0);
+});
+
+test("a body that is cancelled, or that nobody reads any more, does not hold its slot for ever", async () => {
+  for (const cancelled of [true, false]) {
+    const { host, guard } = shim();
+    const payments = guard(bulkhead({ release: "body" }), { fetch: async () => new Response("unread") });
+    const { body } = await payments.fetch(URL_A);
+    if (cancelled) await body!.cancel();
+    else await host.pass(60_000);
+    assert.equal((await standOf(payments.fetch(URL_A))).state, "fulfilled");
+  }
+});
+
+test("a rate limiter refuses what comes too soon and says when to come again; with a line it makes it wait its turn", async () => {
+  const { host, guard } = shim();
+  const limited = guard({ rateLimiter: { rate: 1, interval: "1s" } } as Config, { fetch: async () => status(200) });
+  await limited.fetch(URL_A);
+  const error = (await reasonOf(limited.fetch(URL_A))) as RejectedError;
+  assert.deepEqual([error.reason, error.retryAfterMs], ["rate-limited", 1_000]);
+  await host.pass(1_000);
+  assert.equal((await limited.fetch(URL_A)).status, 200);
+
+  const patient = guard({ timeout: { total: "10s" }, rateLimiter: { rate: 1, interval: "1s", wait: "5s" } } as Config, { fetch: async () => status(200) });
+  const started = host.time;
+  const turns = [0, 1, 2].map(() => patient.fetch(URL_A).then(() => host.time - started));
+  await host.pass(3_000);
+  assert.deepEqual(await Promise.all(turns), [0, 1_000, 2_000]);
+});
