@@ -153,12 +153,17 @@ impl<S> Keyed<S> {
     pub fn entry(&mut self, key: Key, fresh: impl FnOnce() -> S) -> &mut S {
         let index = key.index().min((MAX_KEYS + RESERVED) as usize);
         while self.states.len() <= index {
-            if self.states.len() == self.states.capacity() {
-                self.states.reserve_exact(GROWTH);
-            }
-            self.states.push(None);
+            self.grow();
         }
         self.states[index].get_or_insert_with(fresh)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        if self.states.len() == self.states.capacity() {
+            self.states.reserve_exact(GROWTH);
+        }
+        self.states.push(None);
     }
 
     /// Back to the pristine state.
