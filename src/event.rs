@@ -34,8 +34,12 @@ pub(crate) trait EventValue {
 pub enum FieldKind {
     /// A whole number.
     Count,
-    /// Milliseconds; −1 stands for none.
+    /// Whole milliseconds, rounded up.
     Millis,
+    /// The same; −1 stands for none.
+    MillisOrNone,
+    /// No (0) or yes (1).
+    Flag,
     /// One of these words, by position.
     Word(&'static [&'static str]),
 }
@@ -337,7 +341,7 @@ impl EventValue for u32 {
 }
 
 impl EventValue for bool {
-    const KIND: FieldKind = FieldKind::Count;
+    const KIND: FieldKind = FieldKind::Flag;
     fn to_number(self) -> f64 {
         f64::from(u8::from(self))
     }
@@ -346,12 +350,12 @@ impl EventValue for bool {
 impl EventValue for Duration {
     const KIND: FieldKind = FieldKind::Millis;
     fn to_number(self) -> f64 {
-        self.as_nanos() as f64 / 1e6
+        self.as_millis_ceil() as f64
     }
 }
 
 impl EventValue for Option<Duration> {
-    const KIND: FieldKind = FieldKind::Millis;
+    const KIND: FieldKind = FieldKind::MillisOrNone;
     fn to_number(self) -> f64 {
         self.map_or(-1.0, EventValue::to_number)
     }

@@ -96,6 +96,15 @@ pub struct Reader<'a> {
     names: &'a [Key],
 }
 
+/// Where the state in a snapshot went: two sets of policies, as bits by their codes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// Those that took theirs over.
+    pub taken: u16,
+    /// Those that are configured differently here, or are not here at all.
+    pub dropped: u16,
+}
+
 /// The bytes are not a snapshot, or not a whole one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;

@@ -9,7 +9,7 @@ import { breakerHandle, readMetrics } from "./inspect.js";
 import { blame } from "./outcome.js";
 import { restoreSnapshot, takeSnapshot } from "./snapshot.js";
 import type {
-  Attempt, BreakerHandle, CallOptions, EventType, ExecuteOptions, Fetch, FetchOptions, Guard, GuardEvent, Metrics, Options, RequestScope,
+  Attempt, BreakerHandle, CallOptions, EventOf, EventType, ExecuteOptions, Fetch, FetchOptions, Guard, GuardEvent, Metrics, Options, RequestScope, Restored,
 } from "./types.js";
 import { wrong } from "./wording.js";
 
@@ -60,9 +60,9 @@ export class StackGuard implements Guard {
     return new StackGuard(this.#site, this.#options, { ...this.#scope, ...scope });
   }
 
-  on(type: EventType | "*", listener: (event: GuardEvent) => void): () => void {
+  on<Type extends EventType | "*">(type: Type, listener: (event: EventOf<Type>) => void): () => void {
     checkListener(type, listener);
-    return this.#site.engine.events.listen(this.#site.stack, type, listener);
+    return this.#site.engine.events.listen(this.#site.stack, type, listener as (event: GuardEvent) => void);
   }
 
   metrics(): Metrics {
@@ -73,7 +73,7 @@ export class StackGuard implements Guard {
     return takeSnapshot(this.#site);
   }
 
-  restore(bytes: Uint8Array): boolean {
+  restore(bytes: Uint8Array): Restored | false {
     if (!ArrayBuffer.isView(bytes)) throw wrong("restore", bytes, "a Uint8Array");
     return restoreSnapshot(this.#site, bytes);
   }

@@ -9,7 +9,7 @@ import { BREAKER_STATES, POLICIES, REFUSAL_REASONS, VERDICTS } from "./generated
 import type { Exports } from "./instance.js";
 import { NEW } from "./keys.js";
 import type { Stack } from "./stack.js";
-import type { BreakerHandle, BreakerReading, KeyMetrics, Metrics } from "./types.js";
+import type { BreakerHandle, BreakerReading, BreakerState, KeyMetrics, Metrics } from "./types.js";
 
 /** Reading touches nothing: no key becomes younger by being looked at. */
 export function readMetrics({ engine, stack }: Site): Metrics {
@@ -31,7 +31,7 @@ function readKey(engine: Engine, stack: Stack, key: number): KeyMetrics | undefi
     attempts,
     verdicts: named(VERDICTS),
     refusals: named(REFUSAL_REASONS),
-    latencies: take(BUCKETS).map((count, i) => ({ belowMs: i === BUCKETS - 1 ? Infinity : 2 ** i, count })),
+    latencies: take(BUCKETS).map((count, i) => ({ belowMs: i === BUCKETS - 1 ? null : 2 ** i, count })),
     breaker: readBreaker(engine, stack, key),
   };
 }
@@ -66,8 +66,16 @@ function readBreaker(engine: Engine, stack: Stack, key: number): BreakerReading 
   const now = engine.host.now();
   const numbers = read(engine, ({ breaker_read }) => breaker_read(stack.id, key, now));
   if (numbers === undefined) return undefined;
-  const [state, calls, failures, slow, trips, after] = numbers as [number, number, number, number, number, number];
-  return { state: BREAKER_STATES[state]!, calls, failures, slow, trips, retryAfterMs: after < 0 ? undefined : after };
+  const [state, calls, failures, slow, trips, after, consecutiveFailures] = numbers as [number, number, number, number, number, number, number];
+  const retryAfterMs = after < 0 ? undefined : after;
+  return readingOf(BREAKER_STATES[state]!, calls, failures, slow, consecutiveFailures, trips, retryAfterMs);
+}
+
+function readingOf(
+  state: BreakerState, calls: number, failures: number, slow: number, consecutiveFailures: number, trips: number, retryAfterMs: number | undefined,
+): BreakerReading {
+  const rate = (count: number): number => (calls > 0 ? count / calls : 0);
+  return { state, calls, failures, slow, failureRate: rate(failures), slowRate: rate(slow), consecutiveFailures, trips, retryAfterMs };
 }
 
 /** The numbers that a read leaves, if it finds what it is asked for. */
@@ -79,4 +87,4 @@ function read(engine: Engine, question: (exports: Exports) => number): number[] 
 const ACTIONS = ["reset", "forceOpen", "forceClosed", "disable", "enable"] as const;
 const BUCKETS = 16;
 /** What a key that nobody has called yet reads as. */
-const UNTOUCHED: BreakerReading = { state: "closed", calls: 0, failures: 0, slow: 0, trips: 0, retryAfterMs: undefined };
+const UNTOUCHED = /* @__PURE__ */ readingOf("closed", 0, 0, 0, 0, 0, undefined);

@@ -2,7 +2,12 @@
 
 import type { Report } from "./types.js";
 
-/** The report of a call, by the response or the error it ended with. */
+/**
+ * The report of a call, by the response or the error it ended with: also by what `execute` gave, if that is a Response, and by
+ * what the operation threw, if that is an Error. Undefined for everything else, and where the caller's own signal ended the
+ * call: `signal.reason` belongs to the caller, and many calls may end with the same one. One object that several calls ended
+ * with carries the report of the last.
+ */
 export function reportOf(result: unknown): Report | undefined {
   return typeof result === "object" && result !== null ? Told.by(result) : undefined;
 }

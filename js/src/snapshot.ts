@@ -3,6 +3,8 @@
 //     fbn1[["name",number],…]⏎…        JSON, which has no line breaks, and after the first one the engine's bytes
 
 import type { Site } from "./call.js";
+import { POLICIES } from "./generated/vocabulary.js";
+import type { Restored } from "./types.js";
 
 export function takeSnapshot({ engine, stack }: Site): Uint8Array {
   const now = engine.host.now();
@@ -14,15 +16,17 @@ export function takeSnapshot({ engine, stack }: Site): Uint8Array {
   return bytes;
 }
 
-export function restoreSnapshot({ engine, stack }: Site, bytes: Uint8Array): boolean {
+export function restoreSnapshot({ engine, stack }: Site, bytes: Uint8Array): Restored | false {
   const names = namesOf(bytes);
   if (names === undefined) return false;
   const state = bytes.subarray(bytes.indexOf(LINE_BREAK) + 1);
   const oldIds = Uint16Array.from(names, ([, id]) => id);
   const newIds = Uint16Array.from(names, ([name]) => engine.intern(name));
   const now = engine.host.now();
-  return engine.ask((exports, instance) =>
-    exports.restore(stack.id, ...instance.give(state), ...instance.give(oldIds), ...instance.give(newIds), now) === 0, false);
+  const sets = engine.ask((exports, instance) =>
+    exports.restore(stack.id, ...instance.give(state), ...instance.give(oldIds), ...instance.give(newIds), now), -1);
+  const policies = (set: number): string[] => POLICIES.filter((_, policy) => set & (1 << policy));
+  return sets >= 0 && { restored: policies(sets), dropped: policies(sets >> 16) };
 }
 
 function namesOf(bytes: Uint8Array): [name: string, id: number][] | undefined {

@@ -1,5 +1,6 @@
 // The types users see. What each option means, its range and its default stand in docs/policies/.
 
+import type { EventFacts } from "./generated/vocabulary.js";
 import type { CircuitBreaker, RetryBudget } from "./shared.js";
 
 /** Milliseconds, or a number with a unit: `"250ms"`, `"10s"`, `"2m"`, `"1h"`. */
@@ -171,9 +172,11 @@ export type RefusalReason =
   | "circuit-open" | "concurrency-limited" | "throttled" | "bulkhead-full" | "rate-limited" | "deadline-exceeded"
   | "queue-timeout" | "oversized";
 
-/** How a call went. */
+/** How a call went, by `reportOf` of the response or the error it ended with. */
 export interface Report {
+  /** How many were sent. */
   readonly attempts: number;
+  /** On the host's clock: whole where that is. */
   readonly elapsedMs: number;
   readonly stopReason: StopReason;
   /** The stack's name, if it has one. */
@@ -181,24 +184,30 @@ export interface Report {
   readonly key: string | null;
 }
 
-export type EventType =
-  | "sent" | "settled" | "retry" | "done" | "rejected" | "stale" | "leaseEnded" | "callsFull" | "keysFull" | "restoredFresh"
-  | "opened" | "halfOpen" | "closed" | "reset" | "recorded" | "ignored" | "exhausted"
-  | "waited" | "oversized"
+/** What each kind of event tells beside what all of them do. Times are whole milliseconds, rounded up. */
+export interface Facts extends EventFacts {
   /** The engine died and was replaced: what it had learned is gone, and the calls in hand go on unguarded. */
-  | "trap"
+  trap: { readonly error: unknown };
   /** `options.key` threw, or gave something else than a string or null: the call has no key. */
-  | "keyFailed";
+  keyFailed: { readonly error: unknown };
+}
 
-/** Something that happened. Which facts it carries beside these depends on its type. */
-export interface GuardEvent {
-  readonly type: EventType;
+export type EventType = keyof Facts;
+
+/** Something that happened. `event.type` tells which facts it carries. */
+export type GuardEvent<Type extends EventType = EventType> = Type extends EventType ? EventBase<Type> & Facts[Type] : never;
+
+/** What a listener to this kind of event hears; `"*"` are all kinds. */
+export type EventOf<Type extends EventType | "*"> = GuardEvent<Type extends EventType ? Type : EventType>;
+
+interface EventBase<Type> {
+  readonly type: Type;
   /** On the host's clock. */
   readonly at: number;
   readonly stack: string | undefined;
   readonly key: string | null;
+  /** The policy that tells it; undefined where the engine itself does. */
   readonly policy: string | undefined;
-  readonly [fact: string]: unknown;
 }
 
 export type BreakerState = "closed" | "open" | "half-open" | "forced-open" | "disabled";
@@ -209,8 +218,8 @@ export interface KeyMetrics {
   readonly attempts: number;
   readonly verdicts: Readonly<Record<Verdict, number>>;
   readonly refusals: Readonly<Record<RefusalReason, number>>;
-  /** Settled attempts by latency; a refused call is in none. The last bucket's bound is `Infinity`. */
-  readonly latencies: readonly { readonly belowMs: number; readonly count: number }[];
+  /** Settled attempts by latency; a refused call is in none. The last bucket's bound is null: there is none. */
+  readonly latencies: readonly { readonly belowMs: number | null; readonly count: number }[];
   readonly breaker: BreakerReading | undefined;
 }
 
@@ -220,6 +229,11 @@ export interface BreakerReading {
   readonly calls: number;
   readonly failures: number;
   readonly slow: number;
+  /** `failures` and `slow` as shares of `calls`, 0 to 1; 0 of no calls. */
+  readonly failureRate: number;
+  readonly slowRate: number;
+  /** How many failures came last, one after the other. */
+  readonly consecutiveFailures: number;
   /** How often in a row it has opened. */
   readonly trips: number;
   /** How long it goes on refusing, if it does and that is known. */
@@ -242,6 +256,14 @@ export interface BreakerHandle extends BreakerReading {
   enable(): void;
 }
 
+/** What became of a snapshot: names of policies, such as `breaker` and `budget`. */
+export interface Restored {
+  /** Those that took over what was saved. */
+  readonly restored: readonly string[];
+  /** Those whose saved state was dropped, since they are configured differently here, or are not here at all. */
+  readonly dropped: readonly string[];
+}
+
 export interface Guard {
   /** `fetch`, guarded. A function of its own: it may be handed on as it is. */
   readonly fetch: (input: FetchInput, init?: FetchInit, options?: FetchOptions) => Promise<Response>;
@@ -253,12 +275,17 @@ export interface Guard {
   /** The same guard with what exists only inside a request. Cheap. */
   with(scope: RequestScope): Guard;
   /** Listens to one kind of event, or to all (`"*"`). Returns how to stop. What a listener throws changes nothing. */
-  on(type: EventType | "*", listener: (event: GuardEvent) => void): () => void;
+  on<Type extends EventType | "*">(type: Type, listener: (event: EventOf<Type>) => void): () => void;
   metrics(): Metrics;
-  /** What the stack's policies have learned, to be restored in another isolate, process or on another day. */
+  /**
+   * What the stack's policies have learned, to be restored in another isolate, process or on another day. Time stands still
+   * between: a circuit that was open for ten more seconds is so after it is restored, whenever that is.
+   */
   snapshot(): Uint8Array;
-  /** Takes over a snapshot. False when the bytes are damaged or foreign: then nothing has changed. */
-  restore(bytes: Uint8Array): boolean;
+  /**
+   * Takes over a snapshot, and says which policies did. False when the bytes are damaged or foreign: then nothing has changed.
+   */
+  restore(bytes: Uint8Array): Restored | false;
   /** The circuit of a key (an origin, or any URL of it); without a key, the one of calls that have none. */
   breaker(key?: string | null): BreakerHandle;
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EVENTS } from "../src/generated/vocabulary.js";
-import type { EventType, GuardEvent } from "../src/index.js";
+import { RejectedError, type EventType, type GuardEvent } from "../src/index.js";
 import { quiet, reasonOf } from "./support/host.js";
 import { shim } from "./support/shim.js";
 import { status, Upstream } from "./support/upstream.js";
@@ -21,8 +21,10 @@ test("a call's story, in order, with names in place of numbers", async () => {
   assert.deepEqual(heard.map(({ type }) => type), ["sent", "settled", "retry", "sent", "settled", "done"]);
   for (const event of heard) assert.deepEqual([event.stack, event.key], ["api", "https://a.example"]);
   assert.deepEqual(heard[1], { type: "settled", at: 1_000, stack: "api", key: "https://a.example", policy: undefined, attempt: 1, verdict: "overload", latencyMs: 0 });
-  assert.deepEqual([heard[2]?.policy, heard[2]?.["delayMs"]], ["retry", 100]);
-  assert.deepEqual([heard[5]?.["reason"], heard[5]?.["attempts"], heard[5]?.["elapsedMs"]], ["completed", 2, 100]);
+  const [, , retry, , , done] = heard;
+  assert.ok(retry?.type === "retry" && done?.type === "done");
+  assert.deepEqual([retry.policy, retry.delayMs], ["retry", 100]);
+  assert.deepEqual([done.reason, done.attempts, done.elapsedMs], ["completed", 2, 100]);
 });
 
 test("a listener hears of its own stack and its own kind of event only, until it stops", async () => {
@@ -85,13 +87,30 @@ test("what an operator does is told to the operator's own guard", async () => {
   const one = guard({ name: "one", ...breaker });
   const two = guard({ name: "two", ...breaker });
   const heard: string[] = [];
-  for (const stack of [one, two]) stack.on("*", (event) => heard.push(`${event.stack} ${event.type} ${event["trigger"] ?? event["reason"] ?? ""}`));
+  for (const stack of [one, two]) stack.on("*", (event) => heard.push(`${event.stack} ${event.type} ${"trigger" in event ? event.trigger : "reason" in event ? event.reason : ""}`));
   one.breaker("k").forceOpen();
   await reasonOf(one.execute(() => 1, { key: "k" }));
   one.breaker("k").forceClosed();
   one.breaker("k").reset();
   await quiet();
   assert.deepEqual(heard, ["one opened forced", "one rejected circuit-open", "one closed forced", "one reset "]);
+});
+
+test("times are whole milliseconds, in events as in errors; what is yes or no is so", async () => {
+  const { host, guard } = shim();
+  const stack = guard({ retry: { backoff: { base: 101, jitter: "full" } }, breaker: { consecutiveFailures: 2, slowCall: 5 } }, { fetch: new Upstream(status(503)).fetch });
+  host.share = 0.333;
+  const delays: number[] = [];
+  stack.on("retry", ({ delayMs }) => delays.push(delayMs));
+  const slow: boolean[] = [];
+  stack.on("recorded", (event) => slow.push(event.slow));
+  const opened: (number | undefined)[] = [];
+  stack.on("opened", ({ trigger, openForMs }) => opened.push(trigger === "consecutive-failures" ? openForMs : undefined));
+  const [error] = await Promise.all([reasonOf(stack.fetch(URL_A)), host.pass(5_000)]);
+  assert.ok(error instanceof RejectedError);
+  assert.deepEqual(slow, [false, false]);
+  for (const millis of [...delays, ...opened, error.retryAfterMs]) assert.ok(Number.isInteger(millis) && millis! > 0, String(millis));
+  assert.ok(delays.length > 0 && opened.length === 1);
 });
 
 test("every kind of event the engine has is one a listener can ask for", () => {

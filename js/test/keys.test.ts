@@ -141,7 +141,7 @@ test("metrics: calls, attempts, verdicts, refusals and latencies per key; lookin
   assert.equal(metrics?.verdicts.answered, 1);
   assert.equal(metrics?.refusals["circuit-open"], 1);
   assert.equal(metrics?.latencies.length, 16);
-  assert.equal(metrics?.latencies[15]?.belowMs, Infinity);
+  assert.equal(metrics?.latencies[15]?.belowMs, null);
   assert.equal(metrics?.latencies.reduce((sum, { count }) => sum + count, 0), 2, "a refusal has no latency");
   assert.equal(metrics?.breaker?.state, "forced-open");
   for (let i = 0; i < 100; i++) stack.metrics();
@@ -161,13 +161,20 @@ test("a snapshot is restored by name: into another isolate, on another clock, wh
   host.time = 1.7e12;
   const fresh = shim(host).guard(config, fail);
   await fresh.fetch("https://z.example"); // takes the first number
-  assert.equal(fresh.restore(bytes), true);
+  assert.deepEqual(fresh.restore(bytes), { restored: ["breaker"], dropped: [] });
   assert.equal(fresh.breaker(A).state, "open");
   assert.equal(fresh.breaker(B).state, "open");
   assert.equal(fresh.breaker("https://z.example").state, "closed");
   assert.ok((await reasonOf(fresh.fetch(A))) instanceof RejectedError);
   await host.pass(30_000);
   assert.equal((await fresh.fetch(A)).status, 500, "the probe");
+});
+
+test("what a snapshot was restored to is told: state of another configuration, or of no policy here, is dropped", async () => {
+  const { guard } = shim();
+  const bytes = guard({ name: "saved", retry: {}, breaker: { consecutiveFailures: 2 } }).snapshot();
+  assert.deepEqual(guard({ retry: {}, breaker: { consecutiveFailures: 3 } }).restore(bytes), { restored: ["budget"], dropped: ["breaker"] });
+  assert.deepEqual(guard({ timeout: {} }).restore(bytes), { restored: [], dropped: ["budget", "breaker"] });
 });
 
 test("damaged, foreign and shortened snapshots are refused without a trap, and change nothing", async () => {
@@ -183,8 +190,19 @@ test("damaged, foreign and shortened snapshots are refused without a trap, and c
   for (const bytes of damaged) assert.equal(stack.restore(bytes), false, `${bytes.length} bytes`);
   assert.equal(engine.epoch, 0);
   assert.deepEqual(stack.snapshot(), good);
-  assert.equal(stack.restore(good), true);
+  assert.deepEqual(stack.restore(good), { restored: ["breaker"], dropped: [] });
   assert.deepEqual(stack.snapshot(), good);
+});
+
+test("a breaker's handle tells rates and failures in a row", async () => {
+  const { guard } = shim();
+  const answers = [200, 500, 200, 500, 500];
+  const stack = guard({ breaker: {} }, { fetch: async () => status(answers.shift()!) });
+  for (let call = 0; call < 5; call++) await stack.fetch(A);
+  const { calls, failures, failureRate, slowRate, consecutiveFailures } = stack.breaker(A);
+  assert.deepEqual([calls, failures, failureRate, slowRate, consecutiveFailures], [5, 3, 0.6, 0, 2]);
+  assert.equal(stack.breaker(B).failureRate, 0);
+  assert.deepEqual(JSON.parse(JSON.stringify(stack.metrics())).keys[0].breaker.consecutiveFailures, 2);
 });
 
 test("a breaker's handle reads what is, also for keys nobody has called; a stack without breaker has none", async () => {

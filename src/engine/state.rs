@@ -8,7 +8,7 @@ use crate::event::{Event, What};
 use crate::id::StackId;
 use crate::key::Key;
 use crate::policy::Kind;
-use crate::snapshot::{Damaged, Read, Reader, Writer, checksum};
+use crate::snapshot::{Damaged, Read, Reader, Restored, Writer, checksum};
 use crate::time::HostTime;
 
 impl Engine {
@@ -40,13 +40,14 @@ impl Engine {
     ///
     /// # Errors
     /// The bytes are not a snapshot of this version, or damaged; nothing has changed then.
-    pub fn restore(&mut self, stack: StackId, bytes: &[u8], names: &[Key], now: HostTime) -> Result<(), Damaged> {
+    pub fn restore(&mut self, stack: StackId, bytes: &[u8], names: &[Key], now: HostTime) -> Result<Restored, Damaged> {
         let now = self.clock.read(now);
         let mut input = Reader::renaming(checked(bytes)?, names);
         if input.u32()? != MAGIC || input.u8()? != VERSION {
             return Err(Damaged);
         }
         let Some(found) = self.stacks.get(usize::from(stack.number())) else { return Err(Damaged) };
+        let mut restored = Restored::default();
         while !input.is_empty() {
             let (kind, fingerprint, mut state) = (input.u8()?, input.u64()?, input.part()?);
             let Some(kind) = Kind::ALL.get(usize::from(kind)).copied() else { return Err(Damaged) };
@@ -55,13 +56,15 @@ impl Engine {
             if let Some(object) = its.and_then(|object| self.desk.object_mut(object)) {
                 object.restore(now, &mut state)?;
                 object.forget(Key::NEW, now);
+                restored.taken |= 1 << kind.code();
             } else {
+                restored.dropped |= 1 << kind.code();
                 let what = What::RestoredFresh {};
                 let (stack, policy) = (Some(stack), Some(kind));
                 self.desk.log.push(|| Event { at: now, stack, key: Key::WHOLE, policy, what });
             }
         }
-        Ok(())
+        Ok(restored)
     }
 }
 

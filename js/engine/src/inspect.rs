@@ -76,7 +76,8 @@ pub fn has_a_limit(stack: u32) -> bool {
     with_host(|host| host.engine.has_a_limit(stack_id(stack)))
 }
 
-/// A circuit as it is now: state, calls, failures, slow, trips, milliseconds until it does not refuse (−1 unknown).
+/// A circuit as it is now: state, calls, failures, slow, trips, milliseconds until it does not refuse (−1 unknown), failures
+/// in a row.
 #[wasm_bindgen]
 pub fn breaker_read(stack: u32, key: u32, now: f64) -> bool {
     with_host(|host| {
@@ -86,7 +87,8 @@ pub fn breaker_read(stack: u32, key: u32, now: f64) -> bool {
         let counts = [reading.counts.calls, reading.counts.failures, reading.counts.slow, reading.trips];
         let retry_after = reading.retry_at.map_or(NONE, |at| at.since(now).as_millis_ceil() as f64);
         let state = f64::from(reading.state.code());
-        write(&mut host.answer, [state].into_iter().chain(counts.map(f64::from)).chain([retry_after]));
+        let consecutive = f64::from(reading.consecutive);
+        write(&mut host.answer, [state].into_iter().chain(counts.map(f64::from)).chain([retry_after, consecutive]));
         true
     })
 }
@@ -117,13 +119,15 @@ pub fn snapshot(stack: u32, now: f64) -> Vec<u8> {
     })
 }
 
-/// Takes over what another engine learned; its key `old_ids[i]` is `new_ids[i]` here. 0, or 1 for damaged bytes.
+/// Takes over what another engine learned; its key `old_ids[i]` is `new_ids[i]` here. The policies that did as bits by their
+/// codes, and from bit 16 on those whose state was dropped; −1 for damaged bytes.
 #[wasm_bindgen]
-pub fn restore(stack: u32, bytes: &[u8], old_ids: &[u16], new_ids: &[u16], now: f64) -> u32 {
+pub fn restore(stack: u32, bytes: &[u8], old_ids: &[u16], new_ids: &[u16], now: f64) -> i32 {
     with_host(|host| {
         let now = host.time.read(now);
         let names = renaming(old_ids, new_ids);
-        u32::from(host.engine.restore(stack_id(stack), bytes, &names, now).is_err())
+        let restored = host.engine.restore(stack_id(stack), bytes, &names, now);
+        restored.map_or(-1, |restored| i32::from(restored.taken) | i32::from(restored.dropped) << 16)
     })
 }
 

@@ -19,6 +19,7 @@ pub fn typescript() -> String {
     options(&mut out);
     defaults(&mut out);
     events(&mut out);
+    event_facts(&mut out);
     out
 }
 
@@ -92,9 +93,33 @@ fn events(out: &mut String) {
     out.push_str("];\n");
 }
 
+/// The same as types. The compiler alone reads them, so they cost nobody a byte.
+fn event_facts(out: &mut String) {
+    out.push_str("\n/** What each kind of event tells. */\nexport interface EventFacts {\n");
+    for spec in What::SPECS {
+        let facts: Vec<String> =
+            spec.fields.iter().map(|(name, kind)| format!("readonly {name}: {}", fact(*kind))).collect();
+        let _ = writeln!(out, "  {}: {{ {} }};", spec.name, facts.join("; "));
+    }
+    out.push_str("}\n");
+}
+
+fn fact(kind: FieldKind) -> String {
+    match kind {
+        FieldKind::Count | FieldKind::Millis => String::from("number"),
+        FieldKind::MillisOrNone => String::from("number | undefined"),
+        FieldKind::Flag => String::from("boolean"),
+        FieldKind::Word(words) => match WORDS.iter().find(|(_, _, list)| *list == words) {
+            Some((name, ..)) => format!("(typeof {name})[number]"),
+            None => words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" | "),
+        },
+    }
+}
+
 fn field(name: &str, kind: FieldKind) -> String {
     match kind {
-        FieldKind::Count | FieldKind::Millis => format!("{name:?}"),
+        FieldKind::Count | FieldKind::Millis | FieldKind::MillisOrNone => format!("{name:?}"),
+        FieldKind::Flag => format!("[{name:?}, [false, true]]"),
         FieldKind::Word(words) => format!("[{name:?}, {}]", named(words)),
     }
 }
@@ -116,7 +141,7 @@ const HEADER: &str = r#"// Written from the engine's own tables by `npm run gene
 export type OptionSpec = readonly [name: string, kind: "duration" | "count" | "number" | "flag" | readonly string[], canBeOff?: true];
 
 /** One kind of event, and its facts in the order of their numbers: words where there is a list, else the number; below 0 none. */
-export type EventSpec = readonly [name: string, ...facts: readonly (string | readonly [name: string, words: readonly string[]])[]];
+export type EventSpec = readonly [name: string, ...facts: readonly (string | readonly [name: string, words: readonly unknown[]])[]];
 "#;
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 export type OptionSpec = readonly [name: string, kind: "duration" | "count" | "number" | "flag" | readonly string[], canBeOff?: true];
 
 /** One kind of event, and its facts in the order of their numbers: words where there is a list, else the number; below 0 none. */
-export type EventSpec = readonly [name: string, ...facts: readonly (string | readonly [name: string, words: readonly string[]])[]];
+export type EventSpec = readonly [name: string, ...facts: readonly (string | readonly [name: string, words: readonly unknown[]])[]];
 
 /** The policies, by code. */
 export const POLICIES = ["deadline", "retry", "budget", "hedge", "breaker", "bulkhead", "rateLimiter", "attemptTimeout"] as const;
@@ -119,9 +119,32 @@ export const EVENTS: readonly EventSpec[] = [
   ["halfOpen", "probes"],
   ["closed", ["reason", ["probes-succeeded", "forced", "disabled"]]],
   ["reset"],
-  ["recorded", ["counted", ["success", "failure"]], "slow"],
+  ["recorded", ["counted", ["success", "failure"]], ["slow", [false, true]]],
   ["ignored", ["reason", ["cancelled", "rejection", "stale"]]],
   ["exhausted", "firsts", "repeats"],
   ["waited", "waitedMs"],
   ["oversized", "permits"],
 ];
+
+/** What each kind of event tells. */
+export interface EventFacts {
+  sent: { readonly attempt: number };
+  settled: { readonly attempt: number; readonly verdict: (typeof VERDICTS)[number]; readonly latencyMs: number };
+  retry: { readonly attempt: number; readonly delayMs: number };
+  done: { readonly reason: (typeof STOP_REASONS)[number]; readonly attempts: number; readonly elapsedMs: number };
+  rejected: { readonly reason: (typeof REFUSAL_REASONS)[number]; readonly retryAfterMs: number | undefined };
+  stale: { readonly attempt: number };
+  leaseEnded: { readonly attempts: number };
+  callsFull: { readonly calls: number };
+  keysFull: { readonly keys: number };
+  restoredFresh: {  };
+  opened: { readonly trigger: "failure-rate" | "slow-rate" | "consecutive-failures" | "probe-failed" | "probe-timeout" | "forced"; readonly calls: number; readonly failures: number; readonly slow: number; readonly openForMs: number | undefined };
+  halfOpen: { readonly probes: number };
+  closed: { readonly reason: "probes-succeeded" | "forced" | "disabled" };
+  reset: {  };
+  recorded: { readonly counted: "success" | "failure"; readonly slow: boolean };
+  ignored: { readonly reason: "cancelled" | "rejection" | "stale" };
+  exhausted: { readonly firsts: number; readonly repeats: number };
+  waited: { readonly waitedMs: number };
+  oversized: { readonly permits: number };
+}
