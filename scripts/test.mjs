@@ -1,6 +1,8 @@
 // `npm test`: every part one after the other, with its time; all parts are run even when one fails, and the exit
 // code says whether any did. `npm run test:engine` and its like run one part (`node scripts/test.mjs js workers`: two).
 
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { build, buildTests, files, tsc } from "./build.mjs";
 import { inRoot, main, options, printFailure, run, say, seconds, Stop } from "./run.mjs";
 import { ensureBrowsers, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, machineNode, node22 } from "./setup.mjs";
@@ -67,7 +69,8 @@ async function testBrowser() {
 
 async function testJs() {
   await buildTests();
-  say("Type-checking the demo Worker and users' programs against the built package");
+  say("Type-checking the demo Worker, users' programs and the code in the docs against the built package");
+  extractCode("javascript");
   for (const project of [inRoot("tsconfig.worker.json"), ...files(inRoot("js", "test", "types"), /tsconfig\.json$/)]) {
     await run(node22, [tsc, "--project", project]);
   }
@@ -76,6 +79,18 @@ async function testJs() {
   for (const node of [machineNode, node22]) {
     await nodeTest(node, tests);
     await nodeTest(node, real, ONE_AT_A_TIME);
+  }
+}
+
+/** The TypeScript in a page of docs/ → build/docs, a module for each block, with the lines it has in the page. */
+function extractCode(page) {
+  const text = readFileSync(inRoot("docs", `${page}.md`), "utf8");
+  const folder = inRoot("build", "docs");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const { 1: code, index } of text.matchAll(/^```ts\n(.*?)^```$/gms)) {
+    const line = text.slice(0, index).split("\n").length;
+    writeFileSync(join(folder, `${page}-${line}.ts`), `${"\n".repeat(line)}${code}export {};\n`);
   }
 }
 

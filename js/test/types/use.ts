@@ -29,7 +29,7 @@ export async function use(signal: AbortSignal): Promise<Report | undefined> {
     prepare: (request) => void request.headers.set("authorization", "Bearer …"),
   });
   await guard.fetch(new Request("https://a.example/"));
-  const four: number = await guard.execute(async ({ attempt, signal, mark }) => (mark(), signal.aborted ? 0 : attempt + 3), { signal });
+  const four: number = await guard.execute(async (attempt) => (attempt.mark(), attempt.signal.aborted ? 0 : attempt.attempt + 3), { signal });
   const scoped = guard.with({ fetch, waitUntil: (promise) => void promise.catch(() => four) });
   try {
     await scoped.fetch("https://a.example/");
@@ -40,6 +40,14 @@ export async function use(signal: AbortSignal): Promise<Report | undefined> {
   }
   return reportOf(response);
 }
+
+export const stops: (() => void)[] = [
+  guard.on("opened", ({ trigger, failures, openForMs }) => console.log(trigger === "failure-rate", failures + 1, openForMs?.toFixed())),
+  guard.on("recorded", ({ slow }) => console.log(slow === true)),
+  guard.on("*", (event) => event.type === "retry" && console.log(event.delayMs.toFixed())),
+];
+const outcome = guard.restore(guard.snapshot());
+if (outcome) console.log(outcome.restored.includes("breaker"), guard.breaker().failureRate.toFixed());
 
 // @ts-expect-error: a misspelt option
 forbear({ retry: { atempts: 3 } });
