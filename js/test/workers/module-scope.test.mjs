@@ -27,5 +27,5 @@ test("every policy is built at module scope, without a clock, a timer, randomnes
 
 test("a Worker whose guard can never be is refused when it is deployed, and is told what is wrong", async () => {
   const starting = startWorker(new URL("misconfigured.worker.mjs", import.meta.url));
-  await assert.rejects(starting, /retry\.attempts: 99 is not allowed; expected 1 to 15/);
+  await assert.rejects(starting, /retry\.attempts: 99 is not allowed; expected a whole number from 1 to 15/);
 });
