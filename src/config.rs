@@ -287,8 +287,8 @@ macro_rules! options {
             ///
             /// # Errors
             /// Names the first option that is outside its range.
-            pub fn check_ranges(mut self) -> Result<(), $crate::config::ConfigError> {
-                $crate::config::check_ranges(&mut self)
+            pub fn check_ranges(&mut self) -> Result<(), $crate::config::ConfigError> {
+                $crate::config::check_ranges(self)
             }
 
             /// Tells two configurations apart.

@@ -90,6 +90,11 @@ impl Engine {
         }
     }
 
+    /// Moves on where the generations of handles begin, as [`Limits::first_generation`] does; before the first call.
+    pub fn begin_generations_at(&mut self, first_generation: u32) {
+        self.calls.begin_generations_at(first_generation);
+    }
+
     /// Parses a configuration and adds it as a stack.
     ///
     /// # Errors

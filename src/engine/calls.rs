@@ -31,6 +31,10 @@ impl Calls {
         Self { calls: Vec::new(), leases: Vec::new(), bound: Instant::NEVER, vacant: Vec::new(), generation, limit }
     }
 
+    pub fn begin_generations_at(&mut self, generation: u32) {
+        self.generation = generation;
+    }
+
     /// A slot for a new call, if there is room. What belongs to its first round is set when that begins.
     pub fn begin(
         &mut self,

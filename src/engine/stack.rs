@@ -27,12 +27,12 @@ pub(crate) struct Stack {
 
 impl Stack {
     /// Parses a configuration; makes the gates and the budget that are the stack's own.
-    pub fn new(config: StackConfig, desk: &mut Desk) -> Result<Self, ConfigError> {
+    pub fn new(mut config: StackConfig, desk: &mut Desk) -> Result<Self, ConfigError> {
         let once = retry::Config { attempts: 1, ..Default::default() };
         let retry = Retry::new(*config.retry.as_ref().unwrap_or(&once))?;
-        config.deadline.map_or(Ok(()), deadline::Config::check_ranges)?;
-        config.attempt_timeout.map_or(Ok(()), attempt_timeout::Config::check_ranges)?;
-        config.hedge.map_or(Ok(()), hedge::Config::check_ranges)?;
+        config.deadline.as_mut().map_or(Ok(()), deadline::Config::check_ranges)?;
+        config.attempt_timeout.as_mut().map_or(Ok(()), attempt_timeout::Config::check_ranges)?;
+        config.hedge.as_mut().map_or(Ok(()), hedge::Config::check_ranges)?;
         check_attempts(&retry, config.hedge)?;
         let budget = find_budget(&config, &retry, desk)?;
         let gates = find_gates(&config, desk)?;

@@ -57,7 +57,7 @@ impl Bulkhead {
     ///
     /// # Errors
     /// Names the option that is outside its range.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
+    pub fn new(mut config: Config) -> Result<Self, ConfigError> {
         config.check_ranges()?;
         Ok(Self { config, lanes: Keyed::default() })
     }

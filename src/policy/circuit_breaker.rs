@@ -42,7 +42,7 @@ impl CircuitBreaker {
     ///
     /// # Errors
     /// Names the option, its value and the range allowed beside the others.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
+    pub fn new(mut config: Config) -> Result<Self, ConfigError> {
         config.check()?;
         let bounds = Bounds::new(config.window_calls, config.window);
         Ok(Self { config, bounds, circuits: Keyed::default(), generation: 0 })

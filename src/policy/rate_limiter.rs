@@ -54,7 +54,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// Names the option, its value and the range allowed beside the others.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
+    pub fn new(mut config: Config) -> Result<Self, ConfigError> {
         config.check_ranges()?;
         let burst = config.burst.unwrap_or(config.rate);
         let longest = Duration::from_nanos(MOST_CREDIT / u64::from(burst.max(config.rate).max(1)));

@@ -87,7 +87,7 @@ impl Retry {
     ///
     /// # Errors
     /// Names the option that is outside its range.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
+    pub fn new(mut config: Config) -> Result<Self, ConfigError> {
         config.check_ranges()?;
         if config.cap < config.base {
             let (given, least) = (config.cap.number(), config.base.number());

@@ -10,7 +10,7 @@ use crate::with_host;
 /// Starts a fresh document.
 #[wasm_bindgen]
 pub fn config_begin() {
-    with_host(|host| host.pending = StackConfig::default());
+    with_host(|host| host.pending = StackConfig::OFF);
 }
 
 /// Turns a policy on with its defaults.
@@ -60,7 +60,7 @@ pub fn config_object(kind: u32) -> i32 {
 #[wasm_bindgen]
 pub fn config_stack() -> i32 {
     with_host(|host| {
-        let config = core::mem::take(&mut host.pending);
+        let config = core::mem::replace(&mut host.pending, StackConfig::OFF);
         match host.engine.add_stack(config) {
             Ok(stack) => i32::from(stack.number()),
             Err(error) => -(refuse(&mut host.answer, &error) as i32),

@@ -38,8 +38,10 @@ pub fn metrics(stack: u32, key: u32) -> bool {
     with_host(|host| match host.engine.metrics(stack_id(stack), key_id(key)) {
         Some(metrics) => {
             let Metrics { calls, sent, verdicts, refusals, latencies } = metrics;
-            let counts = [&[*calls, *sent][..], verdicts, refusals, latencies];
-            write(&mut host.answer, counts.into_iter().flatten().map(|count| f64::from(*count)));
+            let mut slots = host.answer.numbers.iter_mut();
+            for counts in [&[*calls, *sent][..], verdicts, refusals, latencies] {
+                counts.iter().zip(&mut slots).for_each(|(count, slot)| *slot = f64::from(*count));
+            }
             true
         }
         None => false,

@@ -39,29 +39,22 @@ struct Single(UnsafeCell<Host>);
 // SAFETY: the artifact is built for wasm32 without threads; natively only the vocabulary is used.
 unsafe impl Sync for Single {}
 
-static HOST: Single = Single(UnsafeCell::new(Host::new(1)));
-
-impl Host {
-    const fn new(first_generation: u32) -> Self {
-        Self {
-            engine: Engine::new(Limits { first_generation, ..Limits::DEFAULT }),
-            time: HostMillis::new(),
-            pending: StackConfig::OFF,
-            answer: Answer::NONE,
-        }
-    }
-}
+static HOST: Single = Single(UnsafeCell::new(Host {
+    engine: Engine::new(Limits::DEFAULT),
+    time: HostMillis::new(),
+    pending: StackConfig::OFF,
+    answer: Answer::NONE,
+}));
 
 fn with_host<T>(act: impl FnOnce(&mut Host) -> T) -> T {
     // SAFETY: see `Single`; `act` is one of the exports below, and none of them calls another.
     act(unsafe { &mut *HOST.0.get() })
 }
 
-/// Starts over with handles from this generation on; called once, right after instantiation.
+/// Handles begin at this generation; called once, right after instantiation.
 #[wasm_bindgen]
 pub fn open(first_generation: u32) {
-    // What was there is empty, or dies with the instance.
-    with_host(|host| core::mem::forget(core::mem::replace(host, Host::new(first_generation))));
+    with_host(|host| host.engine.begin_generations_at(first_generation));
 }
 
 /// Where the answer lies in linear memory; it stays there.

@@ -31,7 +31,7 @@ impl RetryBudget {
     ///
     /// # Errors
     /// Names the option that is outside its range.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
+    pub fn new(mut config: Config) -> Result<Self, ConfigError> {
         config.check_ranges()?;
         let period = config.window.split(BUCKETS as u64);
         let reserve = Reserve::new(config.reserve, config.window);

@@ -48,7 +48,7 @@ options! {
 
 impl Config {
     /// Whether the values go together.
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    pub(super) fn check(&mut self) -> Result<(), ConfigError> {
         self.check_ranges()?;
         let refuse = |option, given, min, max| Err(ConfigError::conflict(Self::KIND, option, given, min, max));
         if self.window_calls.is_none() && self.window.is_none() {
