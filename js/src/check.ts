@@ -5,14 +5,15 @@ import { EVENTS } from "./generated/vocabulary.js";
 import { unknownName, wrong } from "./wording.js";
 
 export function checkOptions(options: unknown): void {
-  check("options", options, { fetch: SENDER, key: KEY, classify: FUNCTION, host: OBJECT });
-  const { host } = options as { host?: { readonly [name: string]: unknown } };
+  check("options", options, OPTIONS);
+  const { host = {} } = options as { host?: { readonly [name: string]: unknown } };
   // A host may have more than what is asked of it.
-  if (host) for (const name of ["now", "random", "arm", "fetch", "wallNow", "wakesOthers"]) expect(`options.host.${name}`, host[name], FUNCTION);
+  const { now, random, arm, fetch, wallNow, wakesOthers } = host;
+  check("options.host", { now, random, arm, fetch, wallNow, wakesOthers }, HOST);
 }
 
 export function checkScope(scope: unknown): void {
-  check("with", scope, { fetch: SENDER, waitUntil: FUNCTION });
+  check("with", scope, SCOPE);
 }
 
 export function checkListener(type: unknown, listener: unknown): void {
@@ -30,15 +31,17 @@ const OBJECT: Kind = ["an object", (value) => typeof value === "object" && value
 const KEY: Kind = ["a function, or null", (value) => value === null || isFunction(value)];
 const SENDER: Kind = ["a function, or an object that has fetch", (value) => isFunction(value) || isFunction((value as { fetch?: unknown } | null)?.fetch)];
 
-function check(path: string, given: unknown, kinds: { readonly [name: string]: Kind }): void {
-  if (!OBJECT[1](given)) throw wrong(path, given, OBJECT[0]);
-  for (const [name, value] of Object.entries(given as object)) {
-    const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
-    if (kind === undefined) throw unknownName(`${path}.${name}`, name, Object.keys(kinds));
-    expect(`${path}.${name}`, value, kind);
-  }
-}
+type Kinds = { readonly [name: string]: Kind };
+const OPTIONS: Kinds = { fetch: SENDER, key: KEY, classify: FUNCTION, host: OBJECT };
+const HOST: Kinds = { now: FUNCTION, random: FUNCTION, arm: FUNCTION, fetch: FUNCTION, wallNow: FUNCTION, wakesOthers: FUNCTION };
+const SCOPE: Kinds = { fetch: SENDER, waitUntil: FUNCTION };
 
-function expect(path: string, value: unknown, [allowed, fits]: Kind): void {
-  if (value !== undefined && !fits(value)) throw wrong(path, value, allowed);
+/** Scopes are made for every request, so nothing is built unless something is wrong. */
+function check(path: string, given: unknown, kinds: Kinds): void {
+  if (!OBJECT[1](given)) throw wrong(path, given, OBJECT[0]);
+  for (const name in given as object) {
+    if (!Object.hasOwn(kinds, name)) throw unknownName(`${path}.${name}`, name, Object.keys(kinds));
+    const value = (given as { readonly [name: string]: unknown })[name];
+    if (value !== undefined && !kinds[name]![1](value)) throw wrong(`${path}.${name}`, value, kinds[name]![0]);
+  }
 }
