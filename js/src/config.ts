@@ -45,7 +45,10 @@ export function refusal(
   const word = CONFIG_REASONS[reason];
   const name = POLICIES[policy]!;
   const spec = OPTIONS[name]?.[option];
-  if (spec === undefined) return new ConfigError(`${root || "configuration"}: refused by the engine (${word})`);
+  if (spec === undefined) {
+    const cure = word === "too-many" ? ". Make guards and shared objects once, at module scope, not inside a handler" : "";
+    return new ConfigError(`${root || "configuration"}: refused by the engine (${word})${cure}`);
+  }
   const pathOf = (option: number): string => join(root || sectionOf(name), OPTIONS[name][option]![0]);
   const value = values.find((value) => value.policy === policy && value.option === option);
   if (word !== "conflict") return wrong(pathOf(option), value ? value.given : number, allowed(spec, min, max));
@@ -115,7 +118,7 @@ function read(config: unknown, root: string, whole: Place): Settings {
     const { option, policies, below } = place;
     if (given instanceof SharedObject) {
       const policy = policies.find((policy) => POLICIES[policy] === given.policy);
-      if (policy === undefined) throw wrong(path, given, section(place, path !== root));
+      if (policy === undefined || path === root) throw wrong(path, given, section(place, path !== root));
       shares.push({ policy, object: given });
     } else if (option !== undefined && (below.size === 0 || typeof given === "boolean")) {
       if (given === false && mayBeOff) return;
@@ -157,9 +160,10 @@ function allowed([, kind, canBeOff]: OptionSpec, min: number, max: number): stri
 }
 
 /** What may stand at a place that has places below. */
-function section({ policies }: Place, mayBeOff: boolean): string {
+function section({ policies }: Place, below: boolean): string {
+  if (!below) return "an object";
   const maker = policies.map((policy) => MAKERS[POLICIES[policy]!]).find((maker) => maker !== undefined);
-  return `an object${maker === undefined ? "" : `, a ${maker}`}${mayBeOff ? ", or false" : ""}`;
+  return `an object${maker === undefined ? "" : `, a ${maker}`}, or false`;
 }
 
 function join(parent: string, name: string): string {

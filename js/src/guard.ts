@@ -79,6 +79,7 @@ export class StackGuard implements Guard {
   }
 
   breaker(key: string | null = null): BreakerHandle {
+    if (key !== null && typeof key !== "string") throw wrong("breaker", key, "a string, or null");
     return breakerHandle(this.#site, key !== null && key.includes("://") ? originOf(key) : key);
   }
 

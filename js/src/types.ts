@@ -39,6 +39,8 @@ export interface Config {
   retry?: RetryConfig | false;
   hedge?: HedgeConfig | false;
   breaker?: BreakerConfig | CircuitBreaker | false;
+  bulkhead?: BulkheadConfig | false;
+  rateLimiter?: RateLimiterConfig | false;
 }
 
 export interface TimeoutConfig {
@@ -97,6 +99,26 @@ export interface BreakerConfig {
   successesToClose?: number | false;
   halfOpenTimeout?: Duration;
   countRateLimited?: boolean;
+}
+
+/** How many attempts of a key run at once. */
+export interface BulkheadConfig {
+  concurrency?: number;
+  /** How many more may wait; the next one is refused. */
+  queue?: number;
+  queueTimeout?: Duration | false;
+  /** When the attempt that the caller gets gives its slot back. */
+  release?: "headers" | "body";
+}
+
+/** How many permits of a key there are in an interval. */
+export interface RateLimiterConfig {
+  rate?: number;
+  interval?: Duration;
+  burst?: number | false;
+  /** How long an attempt waits for its turn at most. */
+  wait?: Duration;
+  queue?: number;
 }
 
 /** What a guard is built with beside its policies. */

@@ -82,6 +82,8 @@ test("where a default is in the way, what the user wrote is named as the cause",
 
 test("a shared object's settings are refused where it is made", () => {
   assert.throws(() => budget({ ratoi: 0.1 }), { name: "ConfigError", message: 'retryBudget.ratoi: unknown; did you mean "ratio"?' });
+  assert.throws(() => budget(5 as never), { name: "ConfigError", message: "retryBudget: 5 is not allowed; expected an object" });
+  assert.throws(() => budget(budget()), { name: "ConfigError", message: "retryBudget: a retryBudget is not allowed; expected an object" });
   const { engine } = shim();
   assert.throws(() => engine.check(budget({ ratio: 3 })), { name: "ConfigError", path: "retryBudget.ratio", message: /3 is not allowed; expected a number from 0 to 1/ });
 });

@@ -8,7 +8,7 @@ import { shim } from "./support/shim.js";
 import { status, Upstream } from "./support/upstream.js";
 
 const URL_A = "https://a.example/";
-const bulkhead = (more: object): Config => ({ timeout: { total: "10s" }, bulkhead: { concurrency: 1, ...more } }) as Config;
+const bulkhead = (more: Config["bulkhead"] & object): Config => ({ timeout: { total: "10s" }, bulkhead: { concurrency: 1, ...more } });
 
 test("a full bulkhead without a line refuses at once, and says so", async () => {
   const { guard } = shim();
@@ -87,14 +87,14 @@ test("a body that is cancelled, or that nobody reads any more, does not hold its
 
 test("a rate limiter refuses what comes too soon and says when to come again; with a line it makes it wait its turn", async () => {
   const { host, guard } = shim();
-  const limited = guard({ rateLimiter: { rate: 1, interval: "1s" } } as Config, { fetch: async () => status(200) });
+  const limited = guard({ rateLimiter: { rate: 1, interval: "1s" } }, { fetch: async () => status(200) });
   await limited.fetch(URL_A);
   const error = (await reasonOf(limited.fetch(URL_A))) as RejectedError;
   assert.deepEqual([error.reason, error.retryAfterMs], ["rate-limited", 1_000]);
   await host.pass(1_000);
   assert.equal((await limited.fetch(URL_A)).status, 200);
 
-  const patient = guard({ timeout: { total: "10s" }, rateLimiter: { rate: 1, interval: "1s", wait: "5s" } } as Config, { fetch: async () => status(200) });
+  const patient = guard({ timeout: { total: "10s" }, rateLimiter: { rate: 1, interval: "1s", wait: "5s" } }, { fetch: async () => status(200) });
   const started = host.time;
   const turns = [0, 1, 2].map(() => patient.fetch(URL_A).then(() => host.time - started));
   await host.pass(3_000);

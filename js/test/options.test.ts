@@ -41,6 +41,7 @@ test("a guard's methods say what they take", async () => {
   assert.equal(refused(() => guard.on("opened", undefined as never)), "listener: undefined is not allowed; expected a function");
   assert.equal(refused(() => guard.restore(undefined as never)), "restore: undefined is not allowed; expected a Uint8Array");
   assert.equal(refused(() => guard.with({ waitUntil: {} as never })), "with.waitUntil: an object is not allowed; expected a function");
+  assert.equal(refused(() => guard.breaker(5 as never)), "breaker: 5 is not allowed; expected a string, or null");
   assert.equal(refused(() => guard.with({ ctx: {} } as never)), "with.ctx: unknown; known are fetch, waitUntil");
   const error = await reasonOf(guard.execute("x" as never));
   assert.ok(error instanceof ConfigError);

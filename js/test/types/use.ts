@@ -11,6 +11,8 @@ const config: Config = {
   retry: { attempts: 3, backoff: { base: "100ms", jitter: "full" }, budget: retryBudget({ ratio: 0.1 }) },
   hedge: { attempts: 2, after: "80ms" },
   breaker: circuitBreaker({ slowCall: "1500ms" }),
+  bulkhead: { concurrency: 32, queue: 64, queueTimeout: "500ms", release: "body" },
+  rateLimiter: { rate: 50, interval: "1s", burst: false, wait: "200ms", queue: 10 },
 };
 
 const guard: Guard = forbear(config, {
