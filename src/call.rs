@@ -4,7 +4,7 @@ use crate::decision::{AttemptNumber, AttemptSet};
 use crate::id::{CallId, StackId};
 use crate::key::Key;
 use crate::outcome::Verdict;
-use crate::policy::budget::Receipt;
+use crate::policy::budget::{Receipt, Source};
 use crate::policy::{MAX_GATES, Note, Place};
 use crate::time::{Duration, HostTime, Instant};
 
@@ -113,6 +113,8 @@ pub(crate) struct Attempt {
     pub number: AttemptNumber,
     pub sent_at: HostTime,
     pub abort_at: Instant,
+    /// From what it was paid, if it is a repeat.
+    pub paid: Option<Source>,
     pub notes: [Note; MAX_GATES],
 }
 
@@ -144,8 +146,13 @@ impl Waiting {
 }
 
 impl Attempt {
-    pub const VACANT: Self =
-        Self { number: 0, sent_at: HostTime::from_nanos(0), abort_at: Instant::NEVER, notes: [Note(0); MAX_GATES] };
+    pub const VACANT: Self = Self {
+        number: 0,
+        sent_at: HostTime::from_nanos(0),
+        abort_at: Instant::NEVER,
+        paid: None,
+        notes: [Note(0); MAX_GATES],
+    };
 }
 
 impl Slots {

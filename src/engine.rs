@@ -21,7 +21,7 @@ use crate::random::Rng;
 use crate::time::{Clock, Duration, HostTime, Instant};
 
 use calls::Calls;
-use desk::{Desk, Verb};
+use desk::{Desk, Object, Verb};
 use ledger::Ledger;
 use stack::Stack;
 use turn::{Input, Ruling, Turn, give_number};
@@ -132,7 +132,7 @@ impl Engine {
     pub fn share_from(&mut self, config: &StackConfig, kind: Kind) -> Result<ObjectId, ConfigError> {
         match stack::build_shared(config, kind)? {
             stack::SharedPart::Gate(gate) => self.desk.add_gate(kind, gate),
-            stack::SharedPart::Budget(budget) => self.share_budget(budget),
+            stack::SharedPart::Budget(budget) => self.desk.add_budget(budget),
         }
     }
 }
@@ -331,6 +331,21 @@ impl Engine {
     #[must_use]
     pub fn has_a_limit(&self, stack: StackId) -> bool {
         self.stacks.get(usize::from(stack.number())).is_some_and(Stack::has_a_limit)
+    }
+
+    /// The stack's budget, to read.
+    #[must_use]
+    pub fn budget(&self, stack: StackId) -> Option<&dyn Budget> {
+        match self.desk.object(self.stacks.get(usize::from(stack.number()))?.budget?)? {
+            Object::Budget(budget) => Some(budget.as_ref()),
+            Object::Gate(..) => None,
+        }
+    }
+
+    /// Pays from a shared budget for something that no stack sends, and answers at once: whether it may be done.
+    pub fn spend(&mut self, budget: ObjectId, key: Key, now: HostTime) -> bool {
+        let now = self.clock.read(now);
+        self.desk.spend(budget, key, now)
     }
 
     /// A stack's gate of this type, to read.

@@ -6,6 +6,7 @@ use crate::decision::{AttemptNumber, RefusalReason, StopReason};
 use crate::id::StackId;
 use crate::key::Key;
 use crate::policy::Kind;
+use crate::ratio::Ratio;
 use crate::time::{Duration, Instant};
 
 /// One thing that happened.
@@ -34,6 +35,8 @@ pub(crate) trait EventValue {
 pub enum FieldKind {
     /// A whole number.
     Count,
+    /// A share of a whole, 0 to 1.
+    Share,
     /// Whole milliseconds, rounded up.
     Millis,
     /// The same; −1 stands for none.
@@ -208,12 +211,36 @@ events! {
         /// Why not.
         reason: IgnoreReason as "reason",
     }
+    /// The throttler refuses another share than before; by steps, not with every result.
+    RateChanged = "rateChanged" {
+        /// The share of attempts that is refused.
+        rate: Ratio as "rate",
+        /// Requests in the window.
+        requests: u32 as "requests",
+        /// Accepts among them.
+        accepts: u32 as "accepts",
+    }
+    /// Other than so many attempts may run at once.
+    LimitChanged = "limitChanged" {
+        /// So many.
+        limit: u32 as "limit",
+        /// Why.
+        why: LimitReason as "why",
+        /// How many run.
+        in_flight: u32 as "inFlight",
+        /// How long the last one took.
+        latency: Duration as "latencyMs",
+        /// How long they take without a queue, where that is known.
+        baseline: Option<Duration> as "baselineMs",
+    }
     /// The budget had nothing left for a repeat.
     Exhausted = "exhausted" {
         /// First attempts in the window.
         firsts: u32 as "firsts",
         /// Repeats in the window.
         repeats: u32 as "repeats",
+        /// Whole tokens left, where it is tokens that are counted.
+        tokens: u32 as "tokens",
     }
     /// An attempt's turn came in a line.
     Waited = "waited" {
@@ -280,6 +307,22 @@ words! {
 }
 
 words! {
+    /// Why a limit changed.
+    pub enum LimitReason {
+        /// It was used, and nothing took longer for it.
+        Headroom = "headroom",
+        /// Attempts took longer.
+        Latency = "latency",
+        /// The upstream said that it has too much to do.
+        Overload = "overload",
+        /// An attempt was cut by its limit.
+        Timeout = "timeout",
+        /// Nothing was heard for so long that nothing is known.
+        Stale = "stale",
+    }
+}
+
+words! {
     /// The verdicts' words.
     pub enum VerdictWord {
         /// It worked.
@@ -324,7 +367,7 @@ macro_rules! word_values {
     })+ };
 }
 
-word_values!(StopReason, RefusalReason, Trigger, CloseReason, Counted, IgnoreReason, VerdictWord);
+word_values!(StopReason, RefusalReason, Trigger, CloseReason, Counted, IgnoreReason, LimitReason, VerdictWord);
 
 impl EventValue for u8 {
     const KIND: FieldKind = FieldKind::Count;
@@ -344,6 +387,13 @@ impl EventValue for bool {
     const KIND: FieldKind = FieldKind::Flag;
     fn to_number(self) -> f64 {
         f64::from(u8::from(self))
+    }
+}
+
+impl EventValue for Ratio {
+    const KIND: FieldKind = FieldKind::Share;
+    fn to_number(self) -> f64 {
+        f64::from(self.millionths()) / 1e6
     }
 }
 

@@ -26,6 +26,13 @@ impl Key {
         Self(number)
     }
 
+    /// Whether it stands for one name. Strangers who share the overflow key must not be judged by each other's results, and
+    /// a new key has no number yet.
+    #[must_use]
+    pub const fn is_one_name(self) -> bool {
+        self.0 != Self::OVERFLOW.0 && self.0 != Self::NEW.0
+    }
+
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }

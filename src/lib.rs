@@ -42,6 +42,7 @@
 //! 5. Nothing held is held for ever: it is leased, and nobody is refused or made to wait because of a lease that has
 //!    ended.
 //! 6. Our own refusals are never evidence: a refusal, or a cancel before the first Send, leaves the snapshot byte-equal.
+//!    (A throttler that is told to count what it refuses is the one exception.)
 //! 7. Same inputs, same decisions, bit for bit, on every host.
 //! 8. A refusal keeps its word: absent other traffic the refusing policy does not refuse at the instant it named.
 //! 9. Everything is bounded: keys, lines, events, attempts, calls. What overflows says so.

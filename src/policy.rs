@@ -20,12 +20,14 @@ pub mod attempt_timeout;
 pub mod budget;
 pub mod bulkhead;
 pub mod circuit_breaker;
+pub mod concurrency_limiter;
 #[cfg(test)]
 mod crowd;
 pub mod deadline;
 pub mod hedge;
 pub mod rate_limiter;
 pub mod retry;
+pub mod throttler;
 
 // The position is the precedence; docs/adr/0004-fixed-order.md says why each stands where it does.
 registry! {
@@ -40,8 +42,12 @@ registry! {
         Hedge = "hedge", hedge: hedge::Config;
     }
     gates {
+        /// Refuses a share of all attempts, the larger the less the upstream accepts.
+        Throttler = "throttler", throttler: throttler::Throttler;
         /// Stops calling what keeps failing.
         Breaker = "breaker", breaker: circuit_breaker::CircuitBreaker;
+        /// Lets as many attempts run at once as their latencies say is good.
+        ConcurrencyLimiter = "concurrencyLimiter", concurrency_limiter: concurrency_limiter::ConcurrencyLimiter;
         /// So many attempts at once.
         Bulkhead = "bulkhead", bulkhead: bulkhead::Bulkhead;
         /// So many attempts in so much time.
@@ -64,6 +70,10 @@ pub trait Gate: Any {
 
     /// The attempt starts: take what it needs. Called in the verb in which every gate answered [`Answer::Pass`].
     fn take(&mut self, asker: &Asker, cx: &mut Cx<'_>) -> Note;
+
+    /// This gate refused the attempt, and the call or the hedge ends with that. Only for a gate that counts its own refusals
+    /// (the throttler, if told to): no other learns from a refusal.
+    fn refused(&mut self, _asker: &Asker, _cx: &mut Cx<'_>) {}
 
     /// The attempt ended. The note may be spent, so that `release` gives nothing back.
     fn settle(&mut self, key: Key, note: &mut Note, ended: &Ended, cx: &mut Cx<'_>);

@@ -3,7 +3,7 @@
 use crate::time::Duration;
 
 /// A share or a factor, kept in millionths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ratio(u32);
 
 impl Ratio {

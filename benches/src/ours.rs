@@ -3,7 +3,10 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use forbear::policy::{attempt_timeout, budget, bulkhead, circuit_breaker, deadline, hedge, rate_limiter, retry};
+use forbear::policy::{
+    attempt_timeout, budget, bulkhead, circuit_breaker, concurrency_limiter, deadline, hedge, rate_limiter, retry,
+    throttler,
+};
 use forbear::{Duration, Key, MAX_KEYS, Part, StackConfig, Step, Verdict};
 
 use crate::host::{Host, full, full_open_for_a_day};
@@ -47,9 +50,14 @@ fn singles() -> Vec<(&'static str, StackConfig)> {
         ("retry", StackConfig { retry: Some(retry), ..none() }),
         ("retry + budget", StackConfig { retry: Some(retry::Config::default()), budget: Some(budget), ..none() }),
         ("hedge", StackConfig { hedge: Some(hedge::Config::default()), ..none() }),
+        ("throttler", StackConfig { throttler: Some(Part::Own(throttler::Config::default())), ..none() }),
         ("breaker", StackConfig { breaker: Some(Part::Own(circuit_breaker::Config::default())), ..none() }),
         ("bulkhead", StackConfig { bulkhead: Some(Part::Own(bulkhead::Config::default())), ..none() }),
         ("rate limiter", StackConfig { rate_limiter: Some(Part::Own(unlimited)), ..none() }),
+        (
+            "concurrency limiter",
+            StackConfig { concurrency_limiter: Some(Part::Own(concurrency_limiter::Config::default())), ..none() },
+        ),
         ("attempt timeout", StackConfig { attempt_timeout: Some(attempt_timeout::Config::default()), ..none() }),
     ]
 }

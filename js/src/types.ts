@@ -38,7 +38,9 @@ export interface Config {
   timeout?: TimeoutConfig | false;
   retry?: RetryConfig | false;
   hedge?: HedgeConfig | false;
+  throttler?: ThrottlerConfig | false;
   breaker?: BreakerConfig | CircuitBreaker | false;
+  concurrencyLimiter?: ConcurrencyLimiterConfig | false;
   bulkhead?: BulkheadConfig | false;
   rateLimiter?: RateLimiterConfig | false;
 }
@@ -69,9 +71,36 @@ export interface BackoffConfig {
 }
 
 export interface BudgetConfig {
+  kind?: "ratio" | "tokenBucket" | "grpc" | "aws" | "aimd" | "concurrency" | "wallet";
   ratio?: number;
   window?: Duration;
   reserve?: number;
+  max?: number | false;
+  initial?: number | false;
+  deposit?: number | false;
+  cost?: number | false;
+  refill?: number;
+  min?: number;
+  decrease?: number;
+}
+
+export interface ThrottlerConfig {
+  multiplier?: number;
+  window?: Duration;
+  maxRejection?: number;
+  minRequests?: number;
+  accounting?: "sent" | "offered";
+}
+
+export interface ConcurrencyLimiterConfig {
+  algorithm?: "vegas" | "gradient2" | "aimd";
+  initial?: number;
+  min?: number;
+  max?: number;
+  quantile?: number;
+  window?: Duration;
+  cut?: number;
+  staleAfter?: Duration;
 }
 
 /** Attempts beside one that is slow; the first success wins. Only for requests that may be repeated freely. */

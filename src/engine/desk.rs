@@ -10,8 +10,8 @@ use crate::engine::stack::{Stack, too_many};
 use crate::event::{Event, EventLog, What};
 use crate::id::{ObjectId, StackId};
 use crate::key::Key;
-use crate::outcome::Outcome;
-use crate::policy::budget::{Budget, Receipt};
+use crate::outcome::{Outcome, Verdict};
+use crate::policy::budget::{Budget, Counts, Receipt};
 use crate::policy::{Answer, Asker, Cx, Ended, Gate, Kind, Note, Woken};
 use crate::random::Rng;
 use crate::snapshot::{Damaged, Reader, Writer};
@@ -45,7 +45,7 @@ impl core::fmt::Debug for Desk {
 pub(crate) enum Asked {
     Pass,
     Wait(Instant),
-    Reject(Rejection, Option<Instant>),
+    Reject { by: ObjectId, rejection: Rejection, retry_at: Option<Instant> },
 }
 
 /// The arena.
@@ -178,11 +178,18 @@ impl Desk {
                     });
                 }
                 Answer::Reject { reason, retry_at } => {
-                    return Asked::Reject(Rejection { reason, policy: kind }, retry_at);
+                    return Asked::Reject { by: *object, rejection: Rejection { reason, policy: kind }, retry_at };
                 }
             }
         }
         asked
+    }
+
+    /// Tells a gate that its refusal stands.
+    pub fn refused(&mut self, by: ObjectId, call: &Call, asker: &Asker, verb: &mut Verb) {
+        if let Some((gate, mut cx)) = self.lend(by, Some(call.stack), verb) {
+            gate.refused(asker, &mut cx);
+        }
     }
 
     /// Every gate said pass: takes from all of them what the attempt needs.
@@ -228,14 +235,25 @@ impl Desk {
         call.waiting.since = Instant::NEVER;
     }
 
-    /// Tells the gates how the attempt ended.
-    pub fn settle(&mut self, gates: &[ObjectId], call: &mut Call, attempt: usize, ended: Ended, verb: &mut Verb) {
-        self.each_note(gates, call, attempt, verb, |gate, key, note, cx| gate.settle(key, note, &ended, cx));
+    /// Tells the gates and the budget how the attempt ended.
+    pub fn settle(&mut self, stack: &Stack, call: &mut Call, attempt: usize, ended: Ended, verb: &mut Verb) {
+        self.each_note(&stack.gates, call, attempt, verb, |gate, key, note, cx| gate.settle(key, note, &ended, cx));
+        if ended.verdict.is_evidence()
+            && let Some(budget) = self.budget_of(stack)
+        {
+            let paid = call.attempts.get(attempt).and_then(|attempt| attempt.paid);
+            budget.settle(call.key, ended.verdict, paid, verb.now);
+        }
     }
 
     /// The attempt gives everything back.
-    pub fn release(&mut self, gates: &[ObjectId], call: &mut Call, attempt: usize, verb: &mut Verb) {
-        self.each_note(gates, call, attempt, verb, |gate, key, note, cx| gate.release(key, note, cx));
+    pub fn release(&mut self, stack: &Stack, call: &mut Call, attempt: usize, verb: &mut Verb) {
+        self.each_note(&stack.gates, call, attempt, verb, |gate, key, note, cx| gate.release(key, note, cx));
+        if let Some(paid) = call.attempts.get_mut(attempt).and_then(|attempt| attempt.paid.take())
+            && let Some(budget) = self.budget_of(stack)
+        {
+            budget.release(call.key, paid);
+        }
     }
 
     fn each_note(
@@ -258,30 +276,62 @@ impl Desk {
 
 /// The budget.
 impl Desk {
+    fn budget_of(&mut self, stack: &Stack) -> Option<&mut Box<dyn Budget>> {
+        stack.budget.and_then(|object| self.budget(object))
+    }
+
     /// A call's first attempt is sent.
     pub fn deposit(&mut self, stack: &Stack, key: Key, now: Instant) {
-        if let Some(budget) = stack.budget.and_then(|object| self.budget(object)) {
+        if let Some(budget) = self.budget_of(stack) {
             budget.deposit(key, now);
         }
     }
 
+    /// A call that made its deposit is over.
+    pub fn call_ended(&mut self, stack: &Stack, key: Key) {
+        if let Some(budget) = self.budget_of(stack) {
+            budget.call_ended(key);
+        }
+    }
+
     /// Pays for a repeat: `None` when the budget says no, `Some(None)` where there is no budget.
-    pub fn withdraw(&mut self, stack: &Stack, call: &Call, now: Instant) -> Option<Option<Receipt>> {
-        let Some(budget) = stack.budget.and_then(|object| self.budget(object)) else { return Some(None) };
-        if let Some(receipt) = budget.withdraw(call.key, now) {
+    pub fn withdraw(
+        &mut self,
+        stack: &Stack,
+        call: &Call,
+        after: Option<Verdict>,
+        now: Instant,
+    ) -> Option<Option<Receipt>> {
+        let Some(budget) = self.budget_of(stack) else { return Some(None) };
+        if let Some(receipt) = budget.withdraw(call.key, after, now) {
             return Some(Some(receipt));
         }
         let counts = budget.counts(call.key, now);
-        let (stack, key, policy) = (Some(call.stack), call.key, Some(Kind::Budget));
-        let what = What::Exhausted { firsts: counts.firsts, repeats: counts.repeats };
-        self.log.push(|| Event { at: now, stack, key, policy, what });
+        self.tell_exhausted(Some(call.stack), call.key, counts, now);
         None
+    }
+
+    /// Pays for something outside the verbs; where there is no such budget, nothing is paid for.
+    pub fn spend(&mut self, budget: ObjectId, key: Key, now: Instant) -> bool {
+        let Some(budget) = self.budget(budget) else { return false };
+        let paid = budget.spend(key, now);
+        if !paid {
+            let counts = budget.counts(key, now);
+            self.tell_exhausted(None, key, counts, now);
+        }
+        paid
+    }
+
+    fn tell_exhausted(&mut self, stack: Option<StackId>, key: Key, counts: Counts, at: Instant) {
+        let Counts { firsts, repeats, tokens } = counts;
+        let (policy, what) = (Some(Kind::Budget), What::Exhausted { firsts, repeats, tokens });
+        self.log.push(|| Event { at, stack, key, policy, what });
     }
 
     /// What was paid for was never sent.
     pub fn refund(&mut self, stack: &Stack, call: &mut Call) {
         if let Some(receipt) = call.receipt.take()
-            && let Some(budget) = stack.budget.and_then(|object| self.budget(object))
+            && let Some(budget) = self.budget_of(stack)
         {
             budget.refund(receipt);
         }

@@ -48,7 +48,7 @@ impl Turn<'_> {
         let Some(Attempt { number, sent_at, .. }) = self.call.attempts.get(slot).copied() else { return 0 };
         let latency = latency(outcome, sent_at, self.verb.host);
         let ended = Ended { verdict: outcome.verdict, latency };
-        self.desk.settle(&self.stack.gates, self.call, slot, ended, self.verb);
+        self.desk.settle(self.stack, self.call, slot, ended, self.verb);
         let verdict = outcome.verdict.into();
         self.count().settle(verdict, latency);
         self.tell(None, || What::Settled { attempt: number, verdict, latency });
@@ -56,7 +56,7 @@ impl Turn<'_> {
     }
 
     fn release(&mut self, slot: usize) {
-        self.desk.release(&self.stack.gates, self.call, slot, self.verb);
+        self.desk.release(self.stack, self.call, slot, self.verb);
         self.call.running.remove(slot);
     }
 
@@ -146,7 +146,7 @@ impl Turn<'_> {
 
     fn take_back(&mut self) {
         for slot in self.call.running.iter() {
-            self.desk.release(&self.stack.gates, self.call, slot, self.verb);
+            self.desk.release(self.stack, self.call, slot, self.verb);
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::config::{ConfigError, ConfigReason};
 use crate::decision::MAX_ATTEMPTS;
 use crate::engine::desk::Desk;
 use crate::id::ObjectId;
-use crate::policy::budget::{self, RetryBudget};
+use crate::policy::budget::{self, Budget};
 use crate::policy::retry::{self, Retry};
 use crate::policy::{BuiltGate, Gate, Kind, MAX_GATES, Part, StackConfig, attempt_timeout, deadline, hedge};
 use crate::time::{Duration, Instant};
@@ -87,19 +87,19 @@ fn find_budget(config: &StackConfig, retry: &Retry, desk: &mut Desk) -> Result<O
         None if repeats && retry.wants_budget() => budget::Config::default(),
         None => return Ok(None),
     };
-    desk.add_budget(Box::new(RetryBudget::new(own)?)).map(Some)
+    desk.add_budget(budget::build(own)?).map(Some)
 }
 
 /// A part that is built to be shared.
 pub(crate) enum SharedPart {
     Gate(Box<dyn Gate>),
-    Budget(RetryBudget),
+    Budget(Box<dyn Budget>),
 }
 
 /// Builds the gate or the budget of this kind from a configuration, for several stacks.
 pub(crate) fn build_shared(config: &StackConfig, kind: Kind) -> Result<SharedPart, ConfigError> {
     if let (Kind::Budget, Some(Part::Own(own))) = (kind, config.budget) {
-        return RetryBudget::new(own).map(SharedPart::Budget);
+        return budget::build(own).map(SharedPart::Budget);
     }
     match config.build_gate(kind)? {
         Some(BuiltGate::Own(gate)) => Ok(SharedPart::Gate(gate)),

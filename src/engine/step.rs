@@ -57,7 +57,7 @@ impl Turn<'_> {
         let outcome = Outcome { never_sent, retry_after, ..Outcome::new(verdict) };
         let mut receipt = None;
         let Self { desk, call, stack, verb, .. } = self;
-        let spend = || match desk.withdraw(stack, call, verb.now) {
+        let spend = || match desk.withdraw(stack, call, Some(verdict), verb.now) {
             Some(paid) => {
                 receipt = paid;
                 true
@@ -120,7 +120,10 @@ impl Turn<'_> {
             Asked::Pass => self.send(asker),
             _ if self.leases_may_have_ended => Ruling::Blocked,
             Asked::Wait(until) => self.stand_in_line(asker, until),
-            Asked::Reject(rejection, retry_at) => self.refused(rejection, retry_at),
+            Asked::Reject { by, rejection, retry_at } => {
+                self.desk.refused(by, self.call, &asker, self.verb);
+                self.refused(rejection, retry_at)
+            }
         }
     }
 
@@ -128,9 +131,14 @@ impl Turn<'_> {
     fn send(&mut self, mut asker: Asker) -> Ruling {
         let is_hedge = self.call.want == Want::Hedge;
         // A hedge is paid when it is sent; a retry was paid when it was decided.
-        if is_hedge && self.desk.withdraw(self.stack, self.call, self.verb.now).is_none() {
-            return self.hedge_is_off();
-        }
+        let receipt = if is_hedge {
+            let Some(paid) = self.desk.withdraw(self.stack, self.call, None, self.verb.now) else {
+                return self.hedge_is_off();
+            };
+            paid
+        } else {
+            self.call.receipt.take()
+        };
         self.settle_key();
         let Some(slot) = self.call.running.vacant() else { return self.wait() };
         self.desk.take(&self.stack.gates, self.call, slot, &mut asker, self.verb);
@@ -142,7 +150,6 @@ impl Turn<'_> {
         let abort_at = self.stack.abort_at(self.call.deadline, self.now());
         let call = &mut *self.call;
         call.sent = call.sent.saturating_add(1);
-        call.receipt = None;
         call.want = Want::Nothing;
         if is_hedge {
             call.turns = call.turns.saturating_add(1);
@@ -154,6 +161,7 @@ impl Turn<'_> {
             attempt.number = call.sent;
             attempt.sent_at = self.verb.host;
             attempt.abort_at = abort_at;
+            attempt.paid = receipt.map(|receipt| receipt.source);
         }
         self.plan_hedge();
         let number = self.call.sent;

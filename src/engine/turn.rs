@@ -118,8 +118,11 @@ impl Turn<'_> {
         tell_keys_full(self.keys, self.desk, self.verb.now);
     }
 
-    /// The key may go, as far as this call is concerned.
+    /// The call is over, or its lease has ended: the budget is told, and the key may go.
     pub fn unpin_key(&mut self) {
+        if self.call.sent > 0 {
+            self.desk.call_ended(self.stack, self.call.key);
+        }
         if self.call.tenancy.is_some() {
             self.keys.end(self.call.key);
         }

@@ -1,29 +1,49 @@
 #![doc = include_str!("../../docs/policies/budget.md")]
 
+use alloc::boxed::Box;
 use core::any::Any;
 
-use crate::config::OptionKind;
+use crate::config::{ConfigError, OptionKind, OptionValue};
 use crate::key::Key;
+use crate::outcome::Verdict;
 use crate::ratio::Ratio;
 use crate::snapshot::{Damaged, Reader, Writer};
 use crate::time::{Duration, Instant};
 
+pub use concurrency::ConcurrencyBudget;
 pub use ratio::RetryBudget;
+pub use tokens::TokenBudget;
 
+mod concurrency;
 mod ratio;
 mod reserve;
+mod tokens;
 
 /// Decides whether one more repeat may be afforded.
 pub trait Budget: Any {
     /// A call's first attempt is sent.
     fn deposit(&mut self, key: Key, now: Instant);
 
-    /// Pays for one repeat, or changes nothing and says no.
-    fn withdraw(&mut self, key: Key, now: Instant) -> Option<Receipt>;
+    /// Pays for one repeat, or says no. `after` is how the round ended that is to be repeated; none for a hedge.
+    fn withdraw(&mut self, key: Key, after: Option<Verdict>, now: Instant) -> Option<Receipt>;
+
+    /// Pays for something that no verb will hear the end of.
+    fn spend(&mut self, key: Key, now: Instant) -> bool {
+        self.withdraw(key, None, now).is_some()
+    }
 
     /// The repeat was never sent: what it was paid with goes back to where it came from. What has aged out since stays
     /// out.
     fn refund(&mut self, receipt: Receipt);
+
+    /// An attempt ended, with evidence about the upstream. `paid` is from what it was paid, if it was a repeat.
+    fn settle(&mut self, _key: Key, _verdict: Verdict, _paid: Option<Source>, _now: Instant) {}
+
+    /// A repeat that was paid for and sent runs no more: it ended, was given up, or its call's lease ended. Once for each.
+    fn release(&mut self, _key: Key, _paid: Source) {}
+
+    /// A call is over, or its lease has ended. Once for each deposit.
+    fn call_ended(&mut self, _key: Key) {}
 
     /// What was counted for the key lately.
     fn counts(&self, key: Key, now: Instant) -> Counts;
@@ -70,18 +90,75 @@ pub struct Counts {
     pub firsts: u32,
     /// Repeats paid for.
     pub repeats: u32,
+    /// Whole tokens left, where it is tokens that are counted.
+    pub tokens: u32,
 }
 
 options! {
     /// How many repeats there may be.
     pub struct Config for Budget {
+        /// How it counts. What the options below mean, and which of them a kind reads, is in the table of kinds.
+        kind: Counting as "kind", OptionKind::Word(Counting::WORDS), Counting::Ratio, 0.0..=6.0;
         /// The most repeats for each first attempt of a key in the window.
         ratio: Ratio as "ratio", OptionKind::Ratio, Ratio::from_percent(10), 0.0..=1.0;
         /// How far back attempts count.
         window: Duration as "window", OptionKind::Duration, Duration::from_secs(120), 1_000.0..=3_600_000.0;
         /// Repeats in the window beyond the ratio, for all keys together.
         reserve: u32 as "reserve", OptionKind::Count, 5, 0.0..=1_000.0;
+        /// The most tokens a key has; off: as many as the kind's origin.
+        max: Option<u32> as "max", OptionKind::Count, None, 1.0..=100_000.0;
+        /// The tokens a key begins with; off: as many as it may have.
+        initial: Option<u32> as "initial", OptionKind::Count, None, 0.0..=100_000.0;
+        /// The tokens each success adds; off: as many as the kind's origin.
+        deposit: Option<Ratio> as "deposit", OptionKind::Ratio, None, 0.0..=100.0;
+        /// The tokens each repeat costs; off: as many as the kind's origin.
+        cost: Option<Ratio> as "cost", OptionKind::Ratio, None, 0.0..=1_000.0;
+        /// The tokens each second adds.
+        refill: Ratio as "refill", OptionKind::Ratio, Ratio::ZERO, 0.0..=1_000.0;
+        /// The least ceiling, and the first.
+        min: u32 as "min", OptionKind::Count, 10, 1.0..=100_000.0;
+        /// What an exhaustion leaves of the ceiling.
+        decrease: Ratio as "decrease", OptionKind::Ratio, Ratio::from_percent(50), 0.0..=0.99;
     }
+}
+
+words! {
+    /// How a budget counts.
+    pub enum Counting {
+        /// Repeats for first attempts in a window, and a reserve.
+        Ratio = "ratio",
+        /// Tokens: each success adds some, each repeat costs some. Brooker's, unless set otherwise.
+        TokenBucket = "tokenBucket",
+        /// Tokens as gRPC counts them: each failure costs, and repeats need more than half of all tokens.
+        Grpc = "grpc",
+        /// Tokens as AWS's clients count them: a repeat after a timeout costs twice, and one that works is free.
+        Aws = "aws",
+        /// Tokens below a ceiling that grows with successes and falls when they are used up.
+        Aimd = "aimd",
+        /// Running repeats for running calls, and a floor.
+        Concurrency = "concurrency",
+        /// So many repeats in a window, whoever makes them.
+        Wallet = "wallet",
+    }
+}
+
+impl OptionValue for Counting {
+    fn set_number(&mut self, word: f64) {
+        *self = Self::ALL.get(word as usize).copied().unwrap_or(Self::Ratio);
+    }
+    fn number(&self) -> f64 {
+        f64::from(self.code())
+    }
+}
+
+/// The budget that a configuration asks for.
+pub(crate) fn build(mut config: Config) -> Result<Box<dyn Budget>, ConfigError> {
+    config.check_ranges()?;
+    Ok(match config.kind {
+        Counting::Ratio | Counting::Wallet => Box::new(RetryBudget::of(&config)),
+        Counting::Concurrency => Box::new(ConcurrencyBudget::of(&config)),
+        _ => Box::new(TokenBudget::of(&config)?),
+    })
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ impl Gate for CircuitBreaker {
 
     fn take(&mut self, asker: &Asker, cx: &mut Cx<'_>) -> Note {
         let key = asker.key;
-        if !is_judged(key) {
+        if !key.is_one_name() {
             return Ticket::Unjudged.note();
         }
         match self.circuits.get(key).map(|circuit| circuit.phase(cx.now)) {
@@ -133,7 +133,7 @@ impl Gate for CircuitBreaker {
             let mut input = *input;
             for _ in 0..input.u16()? {
                 let (key, circuit) = (input.key()?, Circuit::restore(&self.config, self.bounds, now, &mut input)?);
-                if is_sound && is_judged(key) {
+                if is_sound && key.is_one_name() {
                     self.enter(key, circuit.trips, circuit.state);
                 }
             }
@@ -228,9 +228,4 @@ impl CircuitBreaker {
         let shortened = Duration::from_nanos(rng.between(0, most.as_nanos()));
         Trip { trips, open_for: trips.length.saturating_sub(shortened) }
     }
-}
-
-/// Strangers who share the overflow key would punish each other, and a new key has no number yet.
-fn is_judged(key: Key) -> bool {
-    key != Key::OVERFLOW && key != Key::NEW
 }

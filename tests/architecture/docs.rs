@@ -55,7 +55,7 @@ pub fn units(kind: OptionKind) -> &'static [&'static str] {
     match kind {
         OptionKind::Duration => &["ms"],
         OptionKind::Count => &["count"],
-        OptionKind::Ratio => &["share", "factor"],
+        OptionKind::Ratio => &["share", "factor", "tokens"],
         OptionKind::Flag => &["flag"],
         OptionKind::Word(_) => &["word"],
     }

@@ -17,11 +17,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("outcome", &["time"]),
     ("snapshot", &["key", "time"]),
     ("decision", &["id", "time", "policy::Kind"]),
-    ("event", &["decision", "id", "key", "outcome", "time", "policy::Kind"]),
+    ("event", &["decision", "id", "key", "outcome", "ratio", "time", "policy::Kind"]),
     ("metrics", &["decision", "event", "time"]),
     ("config", &["ratio", "snapshot", "time", "policy::Kind"]),
     // What is known of a call is what its policies gave it to keep.
-    ("call", &["decision", "id", "key", "outcome", "time", "policy::budget::Receipt", "Trait"]),
+    (
+        "call",
+        &["decision", "id", "key", "outcome", "time", "policy::budget::Receipt", "policy::budget::Source", "Trait"],
+    ),
     ("http", &["outcome", "time"]),
     // Instruments know time, not policies.
     ("measure", &["id", "ratio", "snapshot", "time"]),

@@ -1,6 +1,7 @@
 //! The judge: knows what a host knows, and says which law a decision breaks.
 
 use forbear::event::{Event, VerdictWord, What};
+use forbear::policy::Kind;
 use forbear::policy::circuit_breaker::StateWord;
 use forbear::{
     CallId, Decision, Duration, Facts, HostTime, Instant, MAX_ATTEMPTS, Outcome, RefusalReason, Rejection, Step,
@@ -133,8 +134,12 @@ pub struct Around {
     /// Whether the call stands in a line.
     pub in_line: bool,
     pub circuit: Option<StateWord>,
+    /// Whether the throttler counts what it refuses: the one documented exception to law 6.
+    pub counts_refusals: bool,
     /// Whether another call whose lease runs has an attempt in flight.
     pub others_run: bool,
+    /// or a slot until its body ends.
+    pub others_hold: bool,
 }
 
 impl Caller {
@@ -186,7 +191,7 @@ impl Caller {
             Step::Reject(rejection) => self.judge_reject(rejection, answered, around)?,
             Step::Unguarded => self.judge_unguarded(verb, answered, around)?,
         }
-        self.judge_trace(verb, answered, sent_before, paid)?;
+        self.judge_trace(verb, answered, sent_before, paid, around)?;
         self.note_promise(answered);
         let lasts = matches!(decision.step, Step::Send(_) | Step::Wait) && self.state == State::Live;
         if lasts && self.deadline != Instant::NEVER && self.promise.at.is_none_or(|at| at > self.deadline) {
@@ -299,6 +304,10 @@ impl Caller {
         if full && around.circuit == Some(StateWord::HalfOpen) && !around.others_run {
             broken!(5, "all probes are out, and nobody is there who could have one");
         }
+        let limited = rejection.reason == RefusalReason::ConcurrencyLimited;
+        if limited && !around.others_run && !around.others_hold {
+            broken!(5, "the limit is reached, and nobody is there who could run");
+        }
         self.state = State::Over;
         Ok(())
     }
@@ -319,9 +328,22 @@ impl Caller {
     }
 
     /// Law 6.
-    fn judge_trace(&self, verb: Verb, answered: &Answered, sent_before: usize, paid: bool) -> Result<(), Violation> {
+    fn judge_trace(
+        &self,
+        verb: Verb,
+        answered: &Answered,
+        sent_before: usize,
+        paid: bool,
+        around: &Around,
+    ) -> Result<(), Violation> {
         let step = answered.decision.step;
+        let throttled = match step {
+            Step::Reject(rejection) => rejection.policy == Kind::Throttler,
+            // A refusal may be waited out.
+            step => step == Step::Wait,
+        };
         let harmless = match verb {
+            _ if throttled && around.counts_refusals => false,
             Verb::Cancel => !paid,
             Verb::Admit | Verb::Wake => sent_before == 0 && matches!(step, Step::Reject(_) | Step::Wait),
             Verb::Settle => false,

@@ -214,10 +214,21 @@ impl Plan {
         self.number(stack, Kind::Deadline, "total").map_or(Duration::MAX, |total| Duration::from_millis(total as u64))
     }
 
+    /// Whether the throttler counts what it refuses.
+    pub fn counts_refusals(&self, stack: usize) -> bool {
+        self.number(stack, Kind::Throttler, "accounting") == Some(1.0)
+    }
+
+    /// The value of a policy's option in this stack, if it has the policy.
     fn number(&self, stack: usize, kind: Kind, name: &str) -> Option<f64> {
-        let (_, options) = self.stacks[stack].own.iter().find(|(its, _)| *its == kind)?;
+        let StackPlan { own, shared, .. } = &self.stacks[stack];
+        let own = own.iter().find(|(its, _)| *its == kind).map(|(_, options)| options);
+        let shared = shared.iter().find(|(its, _)| *its == kind).and_then(|(_, object)| match &self.objects[*object] {
+            Object::Policy(_, options) => Some(options),
+            Object::Gate(..) => None,
+        });
         let option = kind.options().iter().position(|spec| spec.name == name)?;
-        let given = options.iter().find(|(its, _)| *its == option);
+        let given = own.or(shared)?.iter().find(|(its, _)| *its == option);
         Some(given.map_or(kind.default_of(option), |(_, number)| *number))
     }
 }

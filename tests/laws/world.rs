@@ -423,6 +423,11 @@ impl World {
             limit: self.plan.limits.calls as usize,
             in_line: self.journal.borrow().stands_in_line(id),
             circuit: engine.circuit(self.player.stacks[stack], key, answered.now),
+            counts_refusals: self.plan.counts_refusals(stack),
+            others_hold: self.callers.iter().enumerate().any(|(other, caller)| {
+                let holds = matches!(caller.state, State::Held | State::Dead);
+                other != call && caller.name == name && holds && answered.now < caller.promise.ended
+            }),
             others_run: self.callers.iter().enumerate().any(|(other, caller)| {
                 other != call
                     && caller.name == name

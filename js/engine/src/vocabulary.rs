@@ -106,7 +106,7 @@ fn event_facts(out: &mut String) {
 
 fn fact(kind: FieldKind) -> String {
     match kind {
-        FieldKind::Count | FieldKind::Millis => String::from("number"),
+        FieldKind::Count | FieldKind::Share | FieldKind::Millis => String::from("number"),
         FieldKind::MillisOrNone => String::from("number | undefined"),
         FieldKind::Flag => String::from("boolean"),
         FieldKind::Word(words) => match WORDS.iter().find(|(_, _, list)| *list == words) {
@@ -118,7 +118,7 @@ fn fact(kind: FieldKind) -> String {
 
 fn field(name: &str, kind: FieldKind) -> String {
     match kind {
-        FieldKind::Count | FieldKind::Millis | FieldKind::MillisOrNone => format!("{name:?}"),
+        FieldKind::Count | FieldKind::Share | FieldKind::Millis | FieldKind::MillisOrNone => format!("{name:?}"),
         FieldKind::Flag => format!("[{name:?}, [false, true]]"),
         FieldKind::Word(words) => format!("[{name:?}, {}]", named(words)),
     }

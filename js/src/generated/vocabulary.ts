@@ -7,7 +7,7 @@ export type OptionSpec = readonly [name: string, kind: "duration" | "count" | "n
 export type EventSpec = readonly [name: string, ...facts: readonly (string | readonly [name: string, words: readonly unknown[]])[]];
 
 /** The policies, by code. */
-export const POLICIES = ["deadline", "retry", "budget", "hedge", "breaker", "bulkhead", "rateLimiter", "attemptTimeout"] as const;
+export const POLICIES = ["deadline", "retry", "budget", "hedge", "throttler", "breaker", "concurrencyLimiter", "bulkhead", "rateLimiter", "attemptTimeout"] as const;
 
 /** Why calls end, by code. */
 export const STOP_REASONS = ["completed", "not-retryable", "not-repeatable", "body-not-replayable", "attempts-exhausted", "deadline-exceeded", "retry-after-exceeds-deadline", "retry-after-too-long", "budget-exceeded", "refused", "cancelled"] as const;
@@ -44,13 +44,28 @@ export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> =
     ["budget", "flag"],
   ],
   budget: [
+    ["kind", ["ratio", "tokenBucket", "grpc", "aws", "aimd", "concurrency", "wallet"]],
     ["ratio", "number"],
     ["window", "duration"],
     ["reserve", "count"],
+    ["max", "count", true],
+    ["initial", "count", true],
+    ["deposit", "number", true],
+    ["cost", "number", true],
+    ["refill", "number"],
+    ["min", "count"],
+    ["decrease", "number"],
   ],
   hedge: [
     ["attempts", "count"],
     ["after", "duration"],
+  ],
+  throttler: [
+    ["multiplier", "number"],
+    ["window", "duration"],
+    ["maxRejection", "number"],
+    ["minRequests", "count"],
+    ["accounting", ["sent", "offered"]],
   ],
   breaker: [
     ["failureRate", "number"],
@@ -69,6 +84,16 @@ export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> =
     ["successesToClose", "count", true],
     ["halfOpenTimeout", "duration"],
     ["countRateLimited", "flag"],
+  ],
+  concurrencyLimiter: [
+    ["algorithm", ["vegas", "gradient2", "aimd"]],
+    ["initial", "count"],
+    ["min", "count"],
+    ["max", "count"],
+    ["quantile", "number"],
+    ["window", "duration"],
+    ["cut", "number"],
+    ["staleAfter", "duration"],
   ],
   bulkhead: [
     ["concurrency", "count"],
@@ -92,9 +117,11 @@ export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> =
 export const DEFAULTS: Record<(typeof POLICIES)[number], readonly (number | null)[]> = {
   deadline: [30000],
   retry: [3, 100, 20000, 2, 1, 60000, 0, 0, 1],
-  budget: [0.1, 120000, 5],
+  budget: [0, 0.1, 120000, 5, null, null, null, null, 0, 10, 0.5],
   hedge: [2, 500],
+  throttler: [2, 120000, 0.9, 10, 0],
   breaker: [0.5, 1, null, 20, 100, 60000, 10, 30000, 2, 300000, 0.2, null, 1, null, 60000, 0],
+  concurrencyLimiter: [0, 20, 4, 200, 0.9, 1000, 0.9, 60000],
   bulkhead: [25, 0, 5000, 0],
   rateLimiter: [50, 1000, null, 0, 100],
   attemptTimeout: [10000],
@@ -121,7 +148,9 @@ export const EVENTS: readonly EventSpec[] = [
   ["reset"],
   ["recorded", ["counted", ["success", "failure"]], ["slow", [false, true]]],
   ["ignored", ["reason", ["cancelled", "rejection", "stale"]]],
-  ["exhausted", "firsts", "repeats"],
+  ["rateChanged", "rate", "requests", "accepts"],
+  ["limitChanged", "limit", ["why", ["headroom", "latency", "overload", "timeout", "stale"]], "inFlight", "latencyMs", "baselineMs"],
+  ["exhausted", "firsts", "repeats", "tokens"],
   ["waited", "waitedMs"],
   ["oversized", "permits"],
 ];
@@ -144,7 +173,9 @@ export interface EventFacts {
   reset: {  };
   recorded: { readonly counted: "success" | "failure"; readonly slow: boolean };
   ignored: { readonly reason: "cancelled" | "rejection" | "stale" };
-  exhausted: { readonly firsts: number; readonly repeats: number };
+  rateChanged: { readonly rate: number; readonly requests: number; readonly accepts: number };
+  limitChanged: { readonly limit: number; readonly why: "headroom" | "latency" | "overload" | "timeout" | "stale"; readonly inFlight: number; readonly latencyMs: number; readonly baselineMs: number | undefined };
+  exhausted: { readonly firsts: number; readonly repeats: number; readonly tokens: number };
   waited: { readonly waitedMs: number };
   oversized: { readonly permits: number };
 }

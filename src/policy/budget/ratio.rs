@@ -1,17 +1,20 @@
-//! The default kind: so many repeats for so many first attempts, per key, and a small reserve for all keys together.
+//! The default kind: so many repeats for so many first attempts, per key, and a small reserve for all keys together. A
+//! wallet is nothing but such a reserve, of which a single key may have all.
 
 use super::reserve::Reserve;
-use super::{Budget, Config, Counts, Receipt, Source};
+use super::{Budget, Config, Counting, Counts, Receipt, Source};
 use crate::config::ConfigError;
 use crate::key::{Key, Keyed};
 use crate::measure::buckets::Buckets;
+use crate::outcome::Verdict;
+use crate::ratio::Ratio;
 use crate::snapshot::{Damaged, Reader, Writer, fingerprint};
 use crate::time::{Duration, Instant};
 
 /// A budget of repeats for first attempts.
 #[derive(Debug)]
 pub struct RetryBudget {
-    config: Config,
+    ratio: Ratio,
     period: Duration,
     accounts: Keyed<Account>,
     /// How many accounts were opened, so that a receipt of a forgotten key is never paid out to its successor.
@@ -33,9 +36,15 @@ impl RetryBudget {
     /// Names the option that is outside its range.
     pub fn new(mut config: Config) -> Result<Self, ConfigError> {
         config.check_ranges()?;
-        let period = config.window.split(BUCKETS as u64);
-        let reserve = Reserve::new(config.reserve, config.window);
-        Ok(Self { config, period, accounts: Keyed::default(), opened: 0, reserve })
+        Ok(Self::of(&config))
+    }
+
+    /// From a configuration whose ranges have been checked.
+    pub(super) fn of(config: &Config) -> Self {
+        let Config { kind, ratio, window, .. } = *config;
+        let ratio = if kind == Counting::Wallet { Ratio::ZERO } else { ratio };
+        let (period, reserve) = (window.split(BUCKETS as u64), Reserve::new(config));
+        Self { ratio, period, accounts: Keyed::default(), opened: 0, reserve }
     }
 
     fn account(&mut self, key: Key) -> &mut Account {
@@ -58,9 +67,9 @@ impl Budget for RetryBudget {
         self.account(key).sent.add(now, period, FIRSTS, 1);
     }
 
-    fn withdraw(&mut self, key: Key, now: Instant) -> Option<Receipt> {
+    fn withdraw(&mut self, key: Key, _after: Option<Verdict>, now: Instant) -> Option<Receipt> {
         let [firsts, repeats] = self.sent(key, now);
-        if self.config.ratio.allows(repeats.saturating_add(1), firsts) {
+        if self.ratio.allows(repeats.saturating_add(1), firsts) {
             let period = self.period;
             let account = self.account(key);
             account.sent.add(now, period, REPEATS, 1);
@@ -81,7 +90,7 @@ impl Budget for RetryBudget {
 
     fn counts(&self, key: Key, now: Instant) -> Counts {
         let [firsts, repeats] = self.sent(key, now);
-        Counts { firsts, repeats: repeats.saturating_add(self.reserve.drawn_by(key, now)) }
+        Counts { firsts, repeats: repeats.saturating_add(self.reserve.drawn_by(key, now)), tokens: 0 }
     }
 
     /// Never: a successor earns its own repeats, and what was drawn on the reserve stays drawn.
@@ -95,9 +104,8 @@ impl Budget for RetryBudget {
     }
 
     fn fingerprint(&self) -> u64 {
-        let Config { ratio, window, reserve } = &self.config;
-        let parts = [KIND, u64::from(ratio.millionths()), window.as_nanos(), u64::from(*reserve)];
-        fingerprint(parts.into_iter())
+        let [kind, window, size] = self.reserve.numbers();
+        fingerprint([1 + kind, u64::from(self.ratio.millionths()), window, size].into_iter())
     }
 
     fn save(&self, now: Instant, out: &mut Writer) {
@@ -111,8 +119,7 @@ impl Budget for RetryBudget {
 
     /// Replaces everything, and only once all of it has been read.
     fn restore(&mut self, now: Instant, input: &mut Reader<'_>) -> Result<(), Damaged> {
-        let reserve = Reserve::new(self.config.reserve, self.config.window);
-        let mut read = Self { accounts: Keyed::default(), reserve, ..*self };
+        let mut read = Self { accounts: Keyed::default(), reserve: self.reserve.whole(), ..*self };
         for _ in 0..input.u16()? {
             let (key, sent) = (input.key()?, Buckets::restore(now, self.period, input)?);
             if key != Key::NEW {
@@ -132,5 +139,3 @@ const FIRSTS: usize = 0;
 const REPEATS: usize = 1;
 /// Ours: a window that jumps by a twelfth, ten seconds of the default.
 const BUCKETS: usize = 12;
-/// Tells this kind of budget from others in fingerprints.
-const KIND: u64 = 1;

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::{Config, Counting};
 use crate::key::Key;
 use crate::snapshot::{Damaged, Reader, Writer};
 use crate::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use crate::time::{Duration, Instant};
 /// The draws of the last window, each with its instant: they are few, so the window slides exactly.
 #[derive(Debug)]
 pub(super) struct Reserve {
+    kind: Counting,
     size: u32,
     window: Duration,
     /// Oldest first.
@@ -23,18 +25,30 @@ struct Draw {
 }
 
 impl Reserve {
-    pub fn new(size: u32, window: Duration) -> Self {
-        Self { size, window, draws: Vec::new() }
+    pub fn new(config: &Config) -> Self {
+        let Config { kind, window, reserve: size, .. } = *config;
+        Self { kind, size, window, draws: Vec::new() }
     }
 
-    /// Takes one, unless all are out, or the key would have more than half of them while another has some.
+    /// One like it of which nothing is drawn.
+    pub fn whole(&self) -> Self {
+        Self { draws: Vec::new(), ..*self }
+    }
+
+    /// Kind, window and size, for a fingerprint.
+    pub fn numbers(&self) -> [u64; 3] {
+        [u64::from(self.kind.code()), self.window.as_nanos(), u64::from(self.size)]
+    }
+
+    /// Takes one, unless all are out, or the key would have more than half of them while another has some, which is fine
+    /// for a wallet.
     pub fn draw(&mut self, key: Key, now: Instant) -> bool {
         let window = self.window;
         self.draws.retain(|draw| now.since(draw.at) < window);
         let drawn = self.draws.len() as u64;
         let own = u64::from(self.drawn_by(key, now));
         let size = u64::from(self.size);
-        if drawn >= size || own < drawn && 2 * (own + 1) > size {
+        if drawn >= size || self.kind == Counting::Ratio && own < drawn && 2 * (own + 1) > size {
             return false;
         }
         self.draws.push(Draw { at: now, key });

@@ -3,7 +3,11 @@ use alloc::vec::Vec;
 use super::*;
 use crate::random::Rng;
 
+mod concurrency;
 mod model;
+mod story;
+mod tokens;
+mod wallet;
 
 fn budget(reserve: u32) -> RetryBudget {
     RetryBudget::new(Config { reserve, ..Config::default() }).unwrap()
@@ -23,7 +27,7 @@ fn deposit(budget: &mut RetryBudget, key: Key, now: Instant, times: u32) {
 
 /// How many of `times` repeats are granted.
 fn granted(budget: &mut RetryBudget, key: Key, now: Instant, times: u32) -> usize {
-    (0..times).filter_map(|_| budget.withdraw(key, now)).count()
+    (0..times).filter_map(|_| budget.withdraw(key, None, now)).count()
 }
 
 fn saved(budget: &RetryBudget, now: Instant) -> Vec<u8> {
@@ -40,7 +44,7 @@ fn a_key_repeats_at_most_the_ratio_of_its_first_attempts() {
     deposit(&mut budget, key(2), at(0), 91);
     assert_eq!(granted(&mut budget, key(2), at(0), 100), 10);
     assert_eq!(granted(&mut budget, key(3), at(0), 1), 0);
-    assert_eq!(budget.counts(key(2), at(0)), Counts { firsts: 100, repeats: 10 });
+    assert_eq!(budget.counts(key(2), at(0)), Counts { firsts: 100, repeats: 10, tokens: 0 });
 }
 
 #[test]
@@ -49,7 +53,7 @@ fn what_is_older_than_the_window_buys_nothing() {
     deposit(&mut budget, key(2), at(0), 100);
     assert_eq!(granted(&mut budget, key(2), at(119_999), 4), 4);
     assert_eq!(granted(&mut budget, key(2), at(120_000), 4), 0);
-    assert_eq!(budget.counts(key(2), at(120_000)), Counts { firsts: 0, repeats: 4 });
+    assert_eq!(budget.counts(key(2), at(120_000)), Counts { firsts: 0, repeats: 4, tokens: 0 });
     assert_eq!(budget.counts(key(2), at(36_000_000)), Counts::default());
 }
 
@@ -86,13 +90,13 @@ fn forgetting_a_key_mints_nothing() {
 fn a_refund_goes_back_to_where_it_came_from_and_only_while_it_counts() {
     let mut budget = budget(1);
     deposit(&mut budget, key(2), at(0), 10);
-    let earned = budget.withdraw(key(2), at(0)).unwrap();
-    let reserved = budget.withdraw(key(2), at(0)).unwrap();
+    let earned = budget.withdraw(key(2), None, at(0)).unwrap();
+    let reserved = budget.withdraw(key(2), None, at(0)).unwrap();
     assert_eq!(granted(&mut budget, key(2), at(0), 1), 0);
     budget.refund(earned);
-    assert_eq!(budget.withdraw(key(2), at(0)).map(|receipt| receipt.source), Some(earned.source));
+    assert_eq!(budget.withdraw(key(2), None, at(0)).map(|receipt| receipt.source), Some(earned.source));
     budget.refund(reserved);
-    assert_eq!(budget.withdraw(key(3), at(0)).map(|receipt| receipt.source), Some(reserved.source));
+    assert_eq!(budget.withdraw(key(3), None, at(0)).map(|receipt| receipt.source), Some(reserved.source));
 
     // The key's successor is not paid for what its predecessor did not send; nor is anybody after the window.
     budget.forget(key(2), at(0));
@@ -114,10 +118,10 @@ fn a_refusal_leaves_no_trace() {
     assert_eq!(granted(&mut budget, key(2), at(5), 9), 2);
     for now in [at(5), at(60_000), at(119_000), at(121_000), at(900_000)] {
         let before = saved(&budget, now);
-        if budget.withdraw(key(2), now).is_none() {
+        if budget.withdraw(key(2), None, now).is_none() {
             assert_eq!(saved(&budget, now), before);
         }
-        let receipt = budget.withdraw(key(3), now);
+        let receipt = budget.withdraw(key(3), None, now);
         receipt.into_iter().for_each(|receipt| budget.refund(receipt));
         assert_eq!(granted(&mut budget, Key::NEW, at(0), 1), 0);
     }
@@ -160,8 +164,8 @@ fn a_dead_key_takes_nothing_from_the_others() {
 #[test]
 fn values_outside_their_range_are_refused() {
     let with = |option, number| Config::default().set(option, number).is_ok();
-    assert!(with(0, 0.0) && with(0, 1.0) && !with(0, 1.1) && !with(0, -0.1) && !with(0, f64::NAN));
-    assert!(with(1, 1_000.0) && !with(1, 0.0) && !with(1, f64::INFINITY) && with(2, 0.0) && !with(2, 0.5));
+    assert!(with(1, 0.0) && with(1, 1.0) && !with(1, 1.1) && !with(1, -0.1) && !with(1, f64::NAN));
+    assert!(with(2, 1_000.0) && !with(2, 0.0) && !with(2, f64::INFINITY) && with(3, 0.0) && !with(3, 0.5));
     assert!(RetryBudget::new(Config { ratio: Ratio::from_percent(101), ..Config::default() }).is_err());
     assert!(RetryBudget::new(Config { window: Duration::MAX, ..Config::default() }).is_err());
 }
@@ -171,7 +175,7 @@ fn configurations_have_fingerprints_of_their_own() {
     let mut seen = Vec::new();
     for (ratio, window, reserve) in [(10, 120, 5), (5, 120, 10), (10, 120, 10), (10, 5, 120), (0, 1, 0)] {
         let (ratio, window) = (Ratio::from_percent(ratio), Duration::from_secs(window));
-        seen.push(RetryBudget::new(Config { ratio, window, reserve }).unwrap().fingerprint());
+        seen.push(RetryBudget::new(Config { ratio, window, reserve, ..Config::default() }).unwrap().fingerprint());
     }
     assert_eq!(seen.first(), Some(&budget(5).fingerprint()));
     seen.sort_unstable();
@@ -204,7 +208,7 @@ fn keys_are_renamed_or_thrown_away() {
     let names = [Key::WHOLE, Key::OVERFLOW, key(9), Key::NEW];
     let mut new = budget(5);
     new.restore(at(7), &mut Reader::renaming(&saved(&old, at(0)), &names)).unwrap();
-    assert_eq!(new.counts(key(9), at(7)), Counts { firsts: 20, repeats: 0 });
+    assert_eq!(new.counts(key(9), at(7)), Counts { firsts: 20, repeats: 0, tokens: 0 });
     assert_eq!(new.counts(key(3), at(7)), Counts::default());
     // Nothing of what was there before is left.
     deposit(&mut new, key(4), at(7), 80);

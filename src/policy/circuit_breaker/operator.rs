@@ -1,8 +1,8 @@
 //! What operators see and do.
 
+use super::CircuitBreaker;
 use super::circuit::{Phase, Record, State};
 use super::config::Config;
-use super::{CircuitBreaker, is_judged};
 use crate::event::{CloseReason, Trigger, What};
 use crate::key::Key;
 use crate::measure::window::Counts;
@@ -102,7 +102,7 @@ impl CircuitBreaker {
 impl CircuitBreaker {
     /// Opens the circuit without an end and without probes, until somebody says otherwise.
     pub fn force_open(&mut self, key: Key, cx: &mut Cx<'_>) {
-        if is_judged(key) && self.state(key, cx.now) != StateWord::ForcedOpen {
+        if key.is_one_name() && self.state(key, cx.now) != StateWord::ForcedOpen {
             let Counts { calls, failures, slow } = self.read(key, cx.now).counts;
             self.enter(key, self.trips(key, cx.now), State::ForcedOpen);
             cx.tell(key, || What::Opened { trigger: Trigger::Forced, calls, failures, slow, open_for: None });
@@ -111,7 +111,7 @@ impl CircuitBreaker {
 
     /// Closes the circuit now, with an empty window; it goes on judging, and remembers its trips.
     pub fn force_closed(&mut self, key: Key, cx: &mut Cx<'_>) {
-        if is_judged(key) {
+        if key.is_one_name() {
             self.close(key, CloseReason::Forced, cx);
         }
     }
@@ -125,7 +125,7 @@ impl CircuitBreaker {
     /// Lets everything through and only counts; or, with `false`, closes a circuit that was so.
     pub fn disable(&mut self, key: Key, disabled: bool, cx: &mut Cx<'_>) {
         let is_so = self.state(key, cx.now) == StateWord::Disabled;
-        if is_judged(key) && disabled && !is_so {
+        if key.is_one_name() && disabled && !is_so {
             self.enter(key, self.trips(key, cx.now), State::Disabled { record: Record::default() });
             cx.tell(key, || What::Closed { reason: CloseReason::Disabled });
         } else if is_so && !disabled {

@@ -93,7 +93,7 @@ impl Log {
         let drawn = |draw: &&(Instant, Option<u16>)| draw.1 == Some(number) && now.since(draw.0) < WINDOW;
         let reserve = self.reserve.iter().filter(drawn).count();
         let sent = self.sent(number, now);
-        Counts { firsts: sent.firsts.len() as u32, repeats: (sent.repeats.len() + reserve) as u32 }
+        Counts { firsts: sent.firsts.len() as u32, repeats: (sent.repeats.len() + reserve) as u32, tokens: 0 }
     }
 }
 
@@ -114,7 +114,7 @@ fn agrees_with_a_naive_log_and_keeps_the_global_bound() {
                     log.deposit(number, now);
                 }),
                 5..=8 => {
-                    let answer = budget.withdraw(key(number), now);
+                    let answer = budget.withdraw(key(number), None, now);
                     log.withdraw(number, now, answer);
                     receipts.extend(answer.map(|receipt| (number, receipt)));
                 }

@@ -1,0 +1,39 @@
+//! So many repeats in a window, whoever makes them.
+
+use super::*;
+
+fn wallet(size: u32) -> RetryBudget {
+    RetryBudget::new(Config { kind: Counting::Wallet, reserve: size, ..Config::default() }).unwrap()
+}
+
+#[test]
+fn first_attempts_buy_nothing_and_one_key_may_have_all() {
+    let mut wallet = wallet(6);
+    deposit(&mut wallet, key(2), at(0), 10_000);
+    assert_eq!(granted(&mut wallet, key(3), at(0), 1), 1);
+    assert_eq!(granted(&mut wallet, key(2), at(0), 9), 5);
+    assert_eq!(granted(&mut wallet, key(3), at(0), 9), 0);
+    assert_eq!(wallet.counts(key(2), at(0)), Counts { firsts: 10_000, repeats: 5, tokens: 0 });
+}
+
+#[test]
+fn what_was_spent_comes_back_when_the_window_has_passed() {
+    let mut wallet = wallet(5);
+    for second in 0..5 {
+        assert_eq!(granted(&mut wallet, key(2), at(second * 1_000), 1), 1);
+    }
+    assert_eq!(granted(&mut wallet, key(2), at(119_999), 9), 0);
+    for second in 0..5 {
+        assert_eq!(granted(&mut wallet, key(2), at(120_000 + second * 1_000), 9), 1);
+    }
+}
+
+#[test]
+fn an_answer_is_given_at_once_and_is_a_withdrawal_like_any_other() {
+    let mut wallet = wallet(2);
+    assert!(wallet.spend(key(2), at(0)) && wallet.spend(key(3), at(0)) && !wallet.spend(key(2), at(0)));
+    assert!(wallet.withdraw(key(2), None, at(0)).is_none());
+    let mut restored = self::wallet(2);
+    restored.restore(at(5), &mut Reader::new(&saved(&wallet, at(5)))).unwrap();
+    assert!(!restored.spend(key(2), at(5)));
+}
