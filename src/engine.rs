@@ -35,6 +35,8 @@ mod state;
 mod step;
 mod turn;
 
+pub use state::is_snapshot;
+
 /// All shared state of all policies.
 ///
 /// Making one, and making stacks, needs neither time nor randomness: both come with the first verb.

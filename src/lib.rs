@@ -80,7 +80,7 @@ mod time;
 pub use call::{Facts, Repeat};
 pub use config::ConfigError;
 pub use decision::{AttemptNumber, AttemptSet, Decision, MAX_ATTEMPTS, RefusalReason, Rejection, Step, StopReason};
-pub use engine::{Engine, Limits, MAX_STACKS};
+pub use engine::{Engine, Limits, MAX_STACKS, is_snapshot};
 pub use id::{CallId, ObjectId, StackId};
 pub use key::{Key, Keyed, MAX_KEYS};
 pub use metrics::{LATENCY_BUCKETS, Metrics};

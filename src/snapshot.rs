@@ -9,6 +9,8 @@ use crate::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
+    /// Those that were written, each as often as it was.
+    keys: Vec<Key>,
 }
 
 impl Writer {
@@ -34,6 +36,7 @@ impl Writer {
 
     /// A key.
     pub fn key(&mut self, key: Key) {
+        self.keys.push(key);
         self.u16(key.number());
     }
 
@@ -79,6 +82,15 @@ impl Writer {
 
     fn put<const N: usize>(&mut self, start: usize, bytes: [u8; N]) {
         self.bytes.iter_mut().skip(start).zip(bytes).for_each(|(place, byte)| *place = byte);
+    }
+
+    /// The keys that were written, each once.
+    #[must_use]
+    pub fn keys(&self) -> Vec<Key> {
+        let mut keys = self.keys.clone();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
     }
 
     /// The bytes.

@@ -7,8 +7,8 @@ import { isResponse } from "./outcome.js";
  * cloned response answers only when its other branch is done too; a locked one belongs to somebody else already.
  */
 export function discard(value: unknown): void {
-  if (!isResponse(value)) return;
   try {
+    if (!isResponse(value)) return;
     const { body } = value;
     if (body && !body.locked) body.cancel().catch(() => {});
   } catch {

@@ -26,8 +26,12 @@ export class Call<T> {
   readonly handle: number;
   epoch: number;
   readonly startedAt: number;
+  /** Its own limit; −1 for none. */
+  readonly timeoutMs: number;
 
-  constructor(site: Site, operation: Operation<T>, key: string | null, signal: AbortSignal | undefined, racing: boolean) {
+  constructor(
+    site: Site, operation: Operation<T>, key: string | null, signal: AbortSignal | undefined, racing: boolean, timeoutMs: number,
+  ) {
     const { engine } = site;
     this.site = site;
     this.operation = operation;
@@ -37,6 +41,13 @@ export class Call<T> {
     this.handle = engine.call;
     this.epoch = engine.epoch;
     this.startedAt = engine.now;
+    this.timeoutMs = timeoutMs;
+  }
+
+  /** The longest the whole call may take. */
+  get limitMs(): number {
+    const { totalLimitMs } = this.site.stack;
+    return this.timeoutMs < 0 ? totalLimitMs : Math.min(this.timeoutMs, totalLimitMs);
   }
 }
 

@@ -27,16 +27,24 @@ export function fingerprint({ on, values, shares }: Settings): string {
 }
 
 /** Whether somebody else than the caller may end an attempt, so that the driver must race it. */
-export function isRacing({ on }: Settings): boolean {
-  return on.some((policy) => ["deadline", "hedge", "attemptTimeout"].includes(POLICIES[policy]!));
+export function isRacing(settings: Settings): boolean {
+  return hasAny(settings, "deadline", "hedge", "attemptTimeout");
 }
 
-/** The longest an attempt may take by its own limit. */
-export function attemptLimit({ on, values }: Settings): number {
-  const policy = POLICIES.indexOf("attemptTimeout");
-  if (!on.includes(policy)) return Infinity;
-  return values.find((value) => value.policy === policy)?.number ?? ATTEMPT_TIMEOUT_MS;
+export function hasAny({ on }: Settings, ...policies: string[]): boolean {
+  return on.some((policy) => policies.includes(POLICIES[policy]!));
 }
+
+/** The longest that an attempt may take by its own limit, or the whole call. */
+export function limitOf({ on, values }: Settings, name: "attemptTimeout" | "deadline"): number {
+  const policy = POLICIES.indexOf(name);
+  if (!on.includes(policy)) return Infinity;
+  const { number } = values.find((value) => value.policy === policy) ?? { number: name === "deadline" ? TOTAL_MS : ATTEMPT_TIMEOUT_MS };
+  return Number.isNaN(number) ? Infinity : number;
+}
+
+/** How long a call may take where nobody says. A test holds it against the engine's own. */
+const TOTAL_MS = 30_000;
 
 /** What the engine refused, in words. `option` is out of the table where the whole policy was refused. */
 export function refusal(

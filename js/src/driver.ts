@@ -17,7 +17,7 @@ export function drive<T>(
 ): Promise<T> {
   if (signal?.aborted) return Promise.reject(reasonOf(signal));
   const decision = site.engine.admit(site.stack, key, flags, timeoutMs, cost);
-  const call = new Call(site, operation, key, signal, racing);
+  const call = new Call(site, operation, key, signal, racing, timeoutMs);
   if (racing || decision !== FIRST_SENT) return new Race(call, decision).promise;
   const attempt = new Attempt(call, 1, call.startedAt);
   return start(attempt).then(

@@ -7,10 +7,11 @@ import { refusal } from "./config.js";
 import { EVENTS, KIND, UNGUARDED, WAIT, WOKEN } from "./decision.js";
 import { EventTap } from "./events.js";
 import { Instance, type Exports } from "./instance.js";
-import { KeyNames, NEW, WHOLE } from "./keys.js";
+import { KeyNames, NEW } from "./keys.js";
 import type { Settings, SharedObject } from "./shared.js";
 import type { Stack } from "./stack.js";
 import type { Host } from "./types.js";
+import { wrong } from "./wording.js";
 
 const ATTEND = WOKEN | EVENTS;
 /** The longest date has 34 letters, and no number that means anything has more. */
@@ -43,6 +44,7 @@ export class Engine {
 
   admit(stack: Stack, name: string | null, flags: number, timeoutMs: number, cost: number): number {
     const { host } = this;
+    if (typeof cost !== "number") throw wrong("cost", cost, "a number");
     const now = (this.now = host.now());
     const random = host.random();
     const key = this.keys.idOf(name);
@@ -56,8 +58,11 @@ export class Engine {
     return decision & ATTEND ? this.#attend(decision) : decision;
   }
 
+  /** `outcome` and `retryAfterMs` are what foreign objects say, which may be no numbers at all: a success, and no word. */
   settle(call: number, attempt: number, outcome: number, retryAfterMs: number, latencyMs: number): number {
     const { host } = this;
+    if (typeof outcome !== "number") outcome = 0;
+    if (typeof retryAfterMs !== "number") retryAfterMs = -1;
     const now = (this.now = host.now());
     const random = host.random();
     let decision: number;
@@ -116,19 +121,19 @@ export class Engine {
     this.#objectId(this.#living(), object);
   }
 
-  /** The number of a key's name, given now if it has none. */
+  /** The number of a key's name, given now if it has none; `NEW` where every number is busy. */
   intern(name: string | null): number {
     const known = this.keys.idOf(name);
     if (known !== NEW) return known;
     const id = this.ask(({ key_intern }) => key_intern(), NEW);
     this.keys.learn(name!, id);
-    return id === NEW ? WHOLE : id;
+    return id;
   }
 
   /** How long a response asks to be left alone, in milliseconds; −1 when it does not say. */
   retryAfterOf({ headers }: Response): number {
-    const field = headers.get("retry-after");
-    if (field === null || field.length > LONGEST_FIELD) return -1;
+    const field: unknown = headers?.get("retry-after"); // what calls itself a Response need not have any
+    if (typeof field !== "string" || field.length > LONGEST_FIELD) return -1;
     const { host } = this;
     const wallNow = host.wallNow === undefined ? host.now() : host.wallNow();
     const date = (headers.get("date") ?? "").slice(0, LONGEST_FIELD);
@@ -161,10 +166,12 @@ export class Engine {
   }
 
   /**
-   * Nothing but a trap, or a stack that overflowed inside, can come out of a verb. The next instance starts with what was
+   * A living instance dies of a trap, or of a stack or memory that is used up inside. Anything else never reached it (what
+   * was to cross is no number: a host's own mistake) and is the caller's. The next instance starts with what was
    * configured and nothing of what was learned. Should even that fail, calls go unguarded and every one tries again.
    */
   #trapped(error: unknown): number {
+    if (this.#instance !== undefined && !isDeath(error)) throw error;
     this.epoch++;
     this.#instance = undefined;
     this.sleepers.clear();
@@ -215,6 +222,11 @@ export class Engine {
       accept(instance, settings, -exports.config_set(policy, option, number));
     }
   }
+}
+
+/** Firefox has an error of its own for a stack that overflowed. */
+function isDeath(error: unknown): boolean {
+  return error instanceof WebAssembly.RuntimeError || error instanceof RangeError || (error as Error | undefined)?.name === "InternalError";
 }
 
 /** The number, unless it is negative: then it is −(reason + 1), and the answer says the rest. */

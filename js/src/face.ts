@@ -34,7 +34,7 @@ export function face(home: Home): Face {
   const partFor = (host: Partial<Host> | undefined): Part => {
     if (host === undefined) return (standard ??= partOf(home.host(), home.module));
     let part = others.get(host);
-    if (part === undefined) others.set(host, (part = partOf({ ...home.host(), ...host }, home.module)));
+    if (part === undefined) others.set(host, (part = partOf(hostOf(home.host(), host), home.module)));
     return part;
   };
 
@@ -61,6 +61,17 @@ export function face(home: Home): Face {
 interface Part {
   engine: Engine;
   stacks: Stacks;
+}
+
+/** What is given, over what is there. An instance of a class has its methods elsewhere, and they are called on it. */
+function hostOf(standard: Host, given: Partial<Host>): Host {
+  const host: Record<string, unknown> = { ...standard, ...given };
+  for (const name of ["now", "random", "arm", "fetch", "wallNow", "wakesOthers"] as const) {
+    const method: unknown = given[name];
+    if (typeof method !== "function") host[name] = standard[name];
+    else if (!Object.hasOwn(given, name)) host[name] = method.bind(given);
+  }
+  return host as unknown as Host;
 }
 
 function partOf(host: Host, module: () => WebAssembly.Module): Part {

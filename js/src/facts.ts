@@ -38,8 +38,15 @@ function isReplayable(body: unknown, request: Request | undefined): boolean {
 }
 
 export function signalOf(input: RequestInfo | URL, init: RequestInit | undefined): AbortSignal | undefined {
-  if (init?.signal !== undefined) return init.signal ?? undefined;
-  return isRequest(input) ? input.signal : undefined;
+  return asSignal(init?.signal === undefined && isRequest(input) ? input.signal : init?.signal);
+}
+
+/** A TypeError where it is none, as from fetch. Known by what it has: there are other realms' and other makers'. */
+export function asSignal(given: unknown): AbortSignal | undefined {
+  if (given === undefined || given === null) return undefined;
+  const signal = given as AbortSignal;
+  if (typeof signal.addEventListener !== "function" || typeof signal.aborted !== "boolean") throw new TypeError("signal: not an AbortSignal");
+  return signal;
 }
 
 /**
@@ -61,8 +68,8 @@ export function originOf(input: RequestInfo | URL): string | null {
   }
 }
 
-function isRequest(input: RequestInfo | URL): input is Request {
-  return typeof input === "object" && "method" in input;
+export function isRequest(input: unknown): input is Request {
+  return typeof input === "object" && input !== null && "method" in input;
 }
 
 let lastOrigin: string | undefined;

@@ -4,8 +4,10 @@ import type { Operation, Site } from "./call.js";
 import { checkListener, checkScope } from "./check.js";
 import { readTimeout } from "./config.js";
 import { drive } from "./driver.js";
-import { AFTER_FAILURE, flagsOf, flagsOfRequest, originOf, signalOf } from "./facts.js";
+import { AFTER_FAILURE, asSignal, flagsOf, flagsOfRequest, originOf, signalOf } from "./facts.js";
+import { initOf, inputOf } from "./given.js";
 import { breakerHandle, readMetrics } from "./inspect.js";
+import { NEW } from "./keys.js";
 import { blame } from "./outcome.js";
 import { restoreSnapshot, takeSnapshot } from "./snapshot.js";
 import type {
@@ -18,35 +20,48 @@ export class StackGuard implements Guard {
   readonly #options: Options;
   readonly #scope: RequestScope;
   readonly #send: Fetch;
+  /** Whether it is the caller's own, which need not heed signals. */
+  readonly #sendsItself: boolean;
 
   constructor(site: Site, options: Options, scope: RequestScope) {
     this.#site = site;
     this.#options = options;
     this.#scope = scope;
-    this.#send = senderOf(scope.fetch ?? options.fetch ?? site.engine.host.fetch);
+    const own = scope.fetch ?? options.fetch;
+    this.#send = senderOf(own ?? site.engine.host.fetch);
+    this.#sendsItself = (own ?? options.host?.fetch) !== undefined;
   }
 
-  readonly fetch = (input: Input, init?: RequestInit, options: FetchOptions = NO_OPTIONS): Promise<Response> => {
-    const { key } = this.#options;
-    const send = this.#send;
-    const racing = this.#site.stack.racing || options.timeout !== undefined;
-    let operation: Operation<Response>;
-    if (options.prepare ?? options.getBody) operation = (attempt) => sendPrepared(send, input, init, options, attempt);
-    else if (racing) operation = ({ signal }) => send(input, { ...init, signal });
-    else operation = () => send(input, init);
+  readonly fetch = (givenInput: Input, givenInit?: RequestInit | null, givenOptions?: FetchOptions | null): Promise<Response> => {
     try {
+      const { stack } = this.#site;
+      const { key } = this.#options;
+      const send = this.#send;
+      const options = givenOptions ?? NO_OPTIONS;
+      const input = inputOf(givenInput, stack.repeating);
+      const init = initOf(givenInit, stack.repeating);
+      const signal = signalOf(input, init);
+      const prepared = options.prepare !== undefined || options.getBody !== undefined;
+      // The runtime's fetch ends with its signal. Functions of the caller's need not: only a race ends at once.
+      const racing = stack.racing || options.timeout !== undefined || (signal !== undefined && (prepared || this.#sendsItself));
+      let operation: Operation<Response>;
+      if (prepared) operation = (attempt) => sendPrepared(send, input, init, options, attempt);
+      else if (racing) operation = ({ signal }) => send(input, { ...init, signal });
+      else operation = () => send(input, init);
       let name = options.key;
-      if (name === undefined) name = key === undefined ? originOf(input) : this.#keyOf(input, init);
-      return this.#drive(operation, name, flagsOfRequest(input, init, options), signalOf(input, init), racing, options);
+      if (name === undefined) name = key === undefined ? originOf(input) : this.#keyOf(givenInput, init);
+      return this.#drive(operation, name, flagsOfRequest(input, init, options), signal, racing, options);
     } catch (error) {
       return Promise.reject(error); // a drop-in for fetch never throws
     }
   };
 
-  execute<T>(operation: Operation<T>, options: ExecuteOptions = NO_OPTIONS): Promise<T> {
+  execute<T>(operation: Operation<T>, givenOptions?: ExecuteOptions | null): Promise<T> {
     try {
       if (typeof operation !== "function") throw wrong("execute", operation, "a function");
-      const { signal, timeout, key = null } = options;
+      const options = givenOptions ?? NO_OPTIONS;
+      const { timeout, key = null } = options;
+      const signal = asSignal(options.signal);
       // An operation need not heed its signal; only in a race does the caller's leaving end the call at once.
       const racing = this.#site.stack.racing || timeout !== undefined || signal !== undefined;
       return this.#drive(operation, key, flagsOf(AFTER_FAILURE, true, options), signal, racing, options);
@@ -80,7 +95,9 @@ export class StackGuard implements Guard {
 
   breaker(key: string | null = null): BreakerHandle {
     if (key !== null && typeof key !== "string") throw wrong("breaker", key, "a string, or null");
-    return breakerHandle(this.#site, key !== null && key.includes("://") ? originOf(key) : key);
+    // A key may look like a URL and be none.
+    const isName = key === null || this.#site.engine.keys.idOf(key) !== NEW || !key.includes("://");
+    return breakerHandle(this.#site, isName ? key : (originOf(key) ?? key));
   }
 
   /** A function that fails is no reason for the call to fail: it has no key then. */
@@ -123,6 +140,7 @@ async function sendPrepared(
     blame(error); // the upstream has nothing to do with it
     throw error;
   }
+  signal.throwIfAborted(); // whoever left meanwhile sends nothing
   return request === undefined ? send(input, fresh) : send(request);
 }
 

@@ -15,7 +15,7 @@ export function holdToEnd<T>({ site: { engine }, handle, epoch }: Call<T>, resul
   const end = (): void => {
     if (over) return;
     over = true;
-    disarm?.();
+    if (typeof disarm === "function") disarm();
     if (epoch === engine.epoch) engine.cancel(handle);
   };
   const beat = (): void => {

@@ -7,8 +7,14 @@ import type { Host } from "./types.js";
 /** Node, Deno, Bun and browsers: one timer for all calls. */
 export function defaultHost(): Host {
   let timers: TimerList | undefined;
+  let origin: number | undefined;
+  // Date.now may be set back, and every limit would stand still until it has caught up. In whole milliseconds, as it is.
+  const now = (): number => Math.floor((origin ??= performance.timeOrigin) + performance.now());
   return {
-    now: Date.now,
+    now,
+    wallNow() {
+      return this.now === now ? Date.now() : this.now(); // a clock of the user's own is both
+    },
     random,
     arm: (delayMs, wake) => (timers ??= new TimerList()).arm(delayMs, wake),
     fetch: (input, init) => fetch(input, init),

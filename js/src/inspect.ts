@@ -10,6 +10,7 @@ import type { Exports } from "./instance.js";
 import { NEW } from "./keys.js";
 import type { Stack } from "./stack.js";
 import type { BreakerHandle, BreakerReading, BreakerState, KeyMetrics, Metrics } from "./types.js";
+import { show } from "./wording.js";
 
 /** Reading touches nothing: no key becomes younger by being looked at. */
 export function readMetrics({ engine, stack }: Site): Metrics {
@@ -53,6 +54,7 @@ export function breakerHandle({ engine, stack }: Site, name: string | null): Bre
   ACTIONS.forEach((order, action) => {
     const act = (): void => {
       const key = engine.intern(name);
+      if (key === NEW) throw new Error(`there is no room for the key ${show(name)}: all others are busy (in use, or their circuits not closed)`);
       engine.events.operator = stack;
       engine.say((exports, now, random) => (exports.breaker_do(stack.id, key, action, now, random), EVENTS));
       engine.events.operator = undefined;

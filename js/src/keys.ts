@@ -1,5 +1,7 @@
 // Names of keys on this side, numbers on the other. Both are bounded together: the engine decides which key is forgotten,
-// and tells by giving its number to another name.
+// and tells by giving its number to another name. A name too long to keep is known by its beginning, length and checksum.
+
+import { checksum } from "./checksum.js";
 
 export class KeyNames {
   readonly #ids = new Map<string, number>();
@@ -7,7 +9,7 @@ export class KeyNames {
 
   /** The number of a name; `WHOLE` for none, `NEW` for a name that has no number yet. */
   idOf(name: string | null): number {
-    return name === null ? WHOLE : (this.#ids.get(name) ?? NEW);
+    return name === null ? WHOLE : (this.#ids.get(kept(name)) ?? NEW);
   }
 
   nameOf(id: number): string | null {
@@ -17,6 +19,7 @@ export class KeyNames {
   /** The engine gave this name a number. A number handed out again replaces the name that had it. */
   learn(name: string, id: number): void {
     if (id === WHOLE || id === OVERFLOW || id === NEW) return;
+    name = kept(name);
     const former = this.#names[id];
     if (former !== undefined) this.#ids.delete(former);
     this.#names[id] = name;
@@ -29,6 +32,16 @@ export class KeyNames {
   }
 }
 
+function kept(name: string): string {
+  if (name.length <= LONGEST) return name;
+  const rest = checksum(name.length - KEPT, (i) => name.charCodeAt(KEPT + i));
+  // Joined, since a slice keeps the whole of what it was cut from.
+  return [name.slice(0, KEPT), name.length, rest.toString(16)].join("…");
+}
+
+const LONGEST = 1_024;
+/** Leaves room for what stands behind it, so that a kept name is kept as it is. */
+const KEPT = 1_000;
 /** The key of calls that have none. */
 export const WHOLE = 0;
 /** Shared by those that came when every key was busy. */

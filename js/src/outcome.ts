@@ -3,14 +3,14 @@
 
 import { brandOf, type RejectedError } from "./errors.js";
 import { VERDICTS } from "./generated/vocabulary.js";
-import type { Classify, Settled } from "./types.js";
+import type { Classify, Settled, Verdict } from "./types.js";
 
 // By their places among OUTCOMES.
-const SUCCESS = 0;
+export const SUCCESS = 0;
 const ANSWERED = 1;
 const UNAVAILABLE = 3;
 const SHEDDING = 4;
-const TRANSIENT = 5;
+export const TRANSIENT = 5;
 const UNSENT = 6;
 export const TIMEOUT = 7;
 const REJECTED = 8;
@@ -23,9 +23,10 @@ const OF_VERDICTS = [SUCCESS, ANSWERED, UNAVAILABLE, TRANSIENT, TIMEOUT, REJECTE
 export function classified(classify: Classify | undefined, settled: Settled, attempt: number): number | undefined {
   if (classify === undefined) return undefined;
   try {
-    const said = classify(settled, { attempt });
+    const said: unknown = classify(settled, { attempt });
+    if (typeof said === "object" && said !== null) Promise.resolve(said).catch(() => {}); // async, which says nothing in time
     if (typeof said === "number") return said >= 100 && said <= 599 ? said : undefined;
-    return OF_VERDICTS[VERDICTS.indexOf(said!)];
+    return OF_VERDICTS[VERDICTS.indexOf(said as Verdict)];
   } catch {
     return undefined;
   }
@@ -33,13 +34,19 @@ export function classified(classify: Classify | undefined, settled: Settled, att
 
 /** The status of a response; 0, a success, for an opaque one and for any other value. */
 export function outcomeOfValue(value: unknown): number {
-  return isResponse(value) ? value.status : SUCCESS;
+  if (!isResponse(value)) return SUCCESS;
+  const { status } = value;
+  return typeof status === "number" ? status : SUCCESS;
 }
 
 export function isResponse(value: unknown): value is Response {
   if (typeof value !== "object" || value === null) return false;
-  // A Response of another realm, or of a fetch from a package, is one all the same.
-  return value instanceof Response || Object.prototype.toString.call(value) === "[object Response]";
+  try {
+    // A Response of another realm, or of a fetch from a package, is one all the same.
+    return value instanceof Response || Object.prototype.toString.call(value) === "[object Response]";
+  } catch {
+    return false; // a proxy that does not want to be asked
+  }
 }
 
 const mistakes = /* @__PURE__ */ new WeakSet<object>();
@@ -74,7 +81,9 @@ export function outcomeOfError(error: unknown): number {
 
 /** How long an inner stack, which refused, asked to be left alone; −1 for no word. */
 export function retryAfterOfError(error: unknown): number {
-  return brandOf(error) === "RejectedError" ? ((error as RejectedError).retryAfterMs ?? -1) : -1;
+  if (brandOf(error) !== "RejectedError") return -1;
+  const { retryAfterMs } = error as RejectedError;
+  return typeof retryAfterMs === "number" ? retryAfterMs : -1;
 }
 
 interface RuntimeError {

@@ -8,7 +8,7 @@ import { RejectedError, TimeoutError } from "./errors.js";
 import { POLICIES, REFUSAL_REASONS, STOP_REASONS } from "./generated/vocabulary.js";
 import { holdToEnd } from "./held.js";
 import { isResponse } from "./outcome.js";
-import { leave, report, settle, start } from "./steps.js";
+import { abandon, leave, report, settle, start } from "./steps.js";
 import type { StopReason } from "./types.js";
 
 /** An epoch that no engine has. */
@@ -44,7 +44,7 @@ export class Race<T> implements Follower {
       this.left(reasonOf(signal));
     } else {
       if (signal !== undefined) follow(signal, this);
-      this.#act(decision, first);
+      this.#obey(decision, first);
     }
   }
 
@@ -57,6 +57,21 @@ export class Race<T> implements Follower {
     this.#reject(reason);
   }
 
+  /**
+   * Acts on a decision. Should that fail (a host that refuses its timers), a call that has sent nothing yet rejects, and any
+   * other goes on alone: every call ends.
+   */
+  #obey(decision: number, ended?: Attempt<T>): void {
+    try {
+      this.#act(decision, ended);
+    } catch (error) {
+      abandon(this.#call);
+      if (!this.#over && this.#sent > 0) return this.#goOnAlone(ended);
+      this.#end();
+      this.#reject(error);
+    }
+  }
+
   /** Does what a decision says. `ended` is the attempt whose end it answers, if it answers one. */
   #act(decision: number, ended?: Attempt<T>): void {
     const call = this.#call;
@@ -67,9 +82,9 @@ export class Race<T> implements Follower {
     if (kind === SEND || kind === WAIT) {
       const { delayMs } = engine;
       this.#calm();
+      if (delayMs >= 0) this.#arm(delayMs, this.#wake); // first, since it may fail
       this.#drop(dropped, true);
       if (this.#over) return; // whoever heard an abort may have aborted us
-      if (delayMs >= 0) this.#disarm = engine.host.arm(delayMs, this.#wake);
       if (kind === SEND) this.#start(number);
       else this.#sleep();
     } else if (kind === DONE) {
@@ -97,17 +112,58 @@ export class Race<T> implements Follower {
     }
   }
 
-  /** The engine is not there for this call: what runs is waited for, a timer still ends it, and who waited sends once. */
+  /** The engine is not there for this call: what runs is waited for within its limits, and who waited sends once. */
   #goOnAlone(ended: Attempt<T> | undefined): void {
-    this.#call.epoch = ALONE;
+    const call = this.#call;
+    call.epoch = ALONE;
+    call.site.engine.now = this.#clock();
     const running = this.#running();
-    if (ended === undefined && running.length === 0) return this.#start(this.#sent + 1);
-    if (ended !== undefined && ended.state === REJECTED && running.length > 0) return; // the others may do better
-    const last = ended ?? running.at(-1)!;
-    this.#end();
-    for (const attempt of this.#attempts) if (attempt !== last) this.#giveUp(attempt, superseded);
-    if (ended === undefined) this.#timeOut(last, "unguarded");
-    else this.#finish(last, "unguarded");
+    if (ended !== undefined && (ended.state === FULFILLED || running.length === 0)) {
+      this.#end();
+      this.#supersede(ended);
+      return this.#finish(ended, "unguarded");
+    }
+    this.#calm();
+    if (running.length === 0) this.#start(this.#sent + 1);
+    this.#limit();
+  }
+
+  /** Ends a call that has no engine when its time is up, or its latest attempt's. */
+  #limit(): void {
+    const { limitMs, startedAt, site: { engine, stack } } = this.#call;
+    const last = this.#running().at(-1);
+    if (last === undefined) return;
+    const callMs = startedAt + limitMs - engine.now;
+    const attemptMs = last.startedAt + stack.attemptLimitMs - engine.now;
+    const leftMs = Math.min(callMs, attemptMs);
+    const expire = (): void => {
+      if (this.#over) return;
+      engine.now = this.#clock();
+      this.#end();
+      this.#supersede(last);
+      this.#timeOut(last, "unguarded", attemptMs <= callMs ? "attemptTimeout" : "deadline");
+    };
+    if (leftMs <= 0) return expire();
+    if (leftMs === Infinity) return;
+    try {
+      this.#arm(leftMs, expire);
+    } catch {
+      // A host without timers.
+    }
+  }
+
+  #supersede(winner: Attempt<T>): void {
+    for (const attempt of this.#attempts) if (attempt !== winner) this.#giveUp(attempt, superseded);
+  }
+
+  /** The host's time, or the last one known. */
+  #clock(): number {
+    const { engine } = this.#call.site;
+    try {
+      return engine.host.now();
+    } catch {
+      return engine.now;
+    }
   }
 
   #start(number: number): void {
@@ -129,26 +185,55 @@ export class Race<T> implements Follower {
     attempt.state = state;
     attempt.result = result;
     const decision = settle(attempt);
-    if (!this.#over) this.#act(decision, attempt); // a classifier may have aborted us
+    if (!this.#over) this.#obey(decision, attempt); // a classifier may have aborted us
   }
 
   readonly #wake = (): void => {
     if (this.#over) return;
     const { site: { engine }, handle, epoch } = this.#call;
-    this.#act(epoch === engine.epoch ? engine.wake(handle) : UNGUARDED);
+    let decision = UNGUARDED;
+    try {
+      if (epoch === engine.epoch) decision = engine.wake(handle);
+    } catch {
+      abandon(this.#call);
+    }
+    this.#obey(decision);
   };
+
+  /** Sets the one timer. A host's that fires while it is being set would nest ever deeper: it is heard a moment later. */
+  #arm(delayMs: number, wake: () => void): void {
+    let set = false;
+    const ring = (): void => {
+      if (!set) setTimeout(ring, 0);
+      else if (this.#disarm === off) wake();
+    };
+    const callOff: unknown = this.#call.site.engine.host.arm(delayMs, ring);
+    const off = (): void => {
+      if (typeof callOff === "function") callOff();
+    };
+    this.#disarm = off;
+    set = true;
+  }
 
   /** Lets others wake this call while it waits. By a promise, so that it goes on in its own context and not in theirs. */
   #sleep(): void {
     const { site: { engine }, handle } = this.#call;
-    if (!engine.host.wakesOthers()) return;
+    try {
+      if (!engine.host.wakesOthers()) return;
+    } catch {
+      return; // its timer will do
+    }
     this.#asleep = true;
     void new Promise<void>((resolve) => engine.sleepers.set(handle, resolve)).then(this.#wake);
   }
 
   /** Calls off what would wake this call. */
   #calm(): void {
-    this.#disarm?.();
+    try {
+      this.#disarm?.();
+    } catch {
+      // It will ring for nobody.
+    }
     this.#disarm = undefined;
     if (this.#asleep) this.#call.site.engine.sleepers.delete(this.#call.handle);
     this.#asleep = false;
@@ -167,15 +252,20 @@ export class Race<T> implements Follower {
   #finish(attempt: Attempt<T>, reason: StopReason, beatMs = -1): void {
     const { state, controller } = attempt;
     const { signal } = this.#call;
-    const result = beatMs < 0 ? attempt.result : holdToEnd(this.#call, attempt.result, beatMs);
+    let { result } = attempt;
+    try {
+      if (beatMs >= 0) result = holdToEnd(this.#call, result, beatMs);
+      if (state === FULFILLED && signal !== undefined && controller !== undefined) followToEnd(signal, result, controller);
+    } catch {
+      // A result that cannot be read, or a host without timers: it is handed over as it is.
+    }
     report(this.#call, result, this.#sent, reason);
-    if (state === REJECTED) return this.#reject(result);
-    if (signal !== undefined && controller !== undefined) followToEnd(signal, result, controller);
-    this.#resolve(result as T);
+    if (state === REJECTED) this.#reject(result);
+    else this.#resolve(result as T);
   }
 
-  #timeOut(attempt: Attempt<T>, reason: StopReason): void {
-    const error = this.#timeout(attempt);
+  #timeOut(attempt: Attempt<T>, reason: StopReason, policy = cutBy(attempt)): void {
+    const error = this.#timeout(attempt, policy);
     if (attempt.state === FULFILLED) discard(attempt.result);
     attempt.abort(error);
     this.#refuse(error, this.#sent, error.policy === "deadline" ? "deadline-exceeded" : reason);
@@ -204,15 +294,20 @@ export class Race<T> implements Follower {
   #giveUp(attempt: Attempt<T>, reason: () => unknown): void {
     const { state, result } = attempt;
     if (state === RUNNING) return attempt.abort((this.#discarded = reason()));
-    this.#discarded = state === FULFILLED && isResponse(result) ? { status: result.status, headers: result.headers } : result;
     attempt.state = DROPPED;
+    this.#discarded = result;
+    try {
+      if (state === FULFILLED && isResponse(result)) this.#discarded = { status: result.status, headers: result.headers };
+    } catch {
+      // It cannot be read.
+    }
     discard(result);
   }
 
-  #timeout(attempt?: Attempt<T>): TimeoutError {
+  #timeout(attempt?: Attempt<T>, policy = cutBy(attempt)): TimeoutError {
     const { site: { engine, stack }, startedAt, key } = this.#call;
     return new TimeoutError({
-      policy: cutBy(attempt),
+      policy,
       stackName: stack.name,
       key,
       attempt: attempt?.attempt ?? this.#sent,

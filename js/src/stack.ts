@@ -1,6 +1,6 @@
 // A stack as this side knows it.
 
-import { attemptLimit, isRacing } from "./config.js";
+import { hasAny, isRacing, limitOf } from "./config.js";
 import type { Settings } from "./shared.js";
 import type { GuardEvent } from "./types.js";
 
@@ -11,13 +11,18 @@ export class Stack {
   readonly settings: Settings;
   /** Whether its attempts may be given up by somebody else than the caller. */
   readonly racing: boolean;
+  /** Whether its calls may send again what they were given. */
+  readonly repeating: boolean;
   readonly attemptLimitMs: number;
+  readonly totalLimitMs: number;
   readonly listeners = new Set<{ readonly type: string; readonly listener: (event: GuardEvent) => void }>();
 
   constructor(name: string | undefined, settings: Settings) {
     this.name = name;
     this.settings = settings;
     this.racing = isRacing(settings);
-    this.attemptLimitMs = attemptLimit(settings);
+    this.repeating = hasAny(settings, "retry", "hedge");
+    this.attemptLimitMs = limitOf(settings, "attemptTimeout");
+    this.totalLimitMs = limitOf(settings, "deadline");
   }
 }

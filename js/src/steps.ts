@@ -3,7 +3,7 @@
 import { FULFILLED, type Attempt, type Call } from "./call.js";
 import { UNGUARDED } from "./decision.js";
 import { brandOf } from "./errors.js";
-import { classified, isResponse, outcomeOfError, outcomeOfValue, retryAfterOfError, TIMEOUT } from "./outcome.js";
+import { classified, isResponse, outcomeOfError, outcomeOfValue, retryAfterOfError, SUCCESS, TIMEOUT, TRANSIENT } from "./outcome.js";
 import { tell } from "./report.js";
 import type { StopReason } from "./types.js";
 
@@ -17,18 +17,36 @@ export function start<T>(attempt: Attempt<T>): Promise<T> {
   }
 }
 
-/** Tells the engine how an attempt ended. A call of another epoch is told to go on by itself. */
+/**
+ * Tells the engine how an attempt ended. A call of another epoch is told to go on by itself. Never throws, whatever the result
+ * (getters and proxies that throw) and whatever the host's clock: the caller must get what the attempt brought.
+ */
 export function settle<T>(attempt: Attempt<T>): number {
   const { call, state, result } = attempt;
   const { engine, classify } = call.site;
   const fulfilled = state === FULFILLED;
-  const said = classify && classified(classify, fulfilled ? { ok: true, value: result } : { ok: false, error: result }, attempt.attempt);
-  const outcome = said ?? (fulfilled ? outcomeOfValue(result) : outcomeOfError(result));
+  let outcome = fulfilled ? SUCCESS : TRANSIENT;
   let retryAfterMs = -1;
-  if (!fulfilled) retryAfterMs = retryAfterOfError(result);
-  else if (outcome >= 400 && isResponse(result)) retryAfterMs = engine.retryAfterOf(result);
+  try {
+    const said = classify && classified(classify, fulfilled ? { ok: true, value: result } : { ok: false, error: result }, attempt.attempt);
+    outcome = said ?? (fulfilled ? outcomeOfValue(result) : outcomeOfError(result));
+    if (!fulfilled) retryAfterMs = retryAfterOfError(result);
+    else if (outcome >= 400 && isResponse(result)) retryAfterMs = engine.retryAfterOf(result);
+  } catch {
+    // It cannot be read any further.
+  }
   if (call.epoch !== engine.epoch) return UNGUARDED;
-  return engine.settle(call.handle, attempt.attempt, outcome, retryAfterMs, attempt.latencyMs);
+  try {
+    return engine.settle(call.handle, attempt.attempt, outcome, retryAfterMs, attempt.latencyMs);
+  } catch {
+    abandon(call);
+    return UNGUARDED;
+  }
+}
+
+/** Gives up the engine's side of a call that goes on alone. Never throws. */
+export function abandon<T>(call: Call<T>): void {
+  leave(call, [], undefined);
 }
 
 /**
@@ -38,12 +56,23 @@ export function settle<T>(attempt: Attempt<T>): number {
 export function leave<T>(call: Call<T>, running: readonly Attempt<T>[], reason: unknown): void {
   const { engine } = call.site;
   if (call.epoch !== engine.epoch) return;
-  if (brandOf(reason) === "TimeoutError") for (const { attempt } of running) engine.settle(call.handle, attempt, TIMEOUT, -1, -1);
-  if (call.epoch === engine.epoch) engine.cancel(call.handle);
+  try {
+    if (brandOf(reason) === "TimeoutError") for (const { attempt } of running) engine.settle(call.handle, attempt, TIMEOUT, -1, -1);
+    if (call.epoch === engine.epoch) engine.cancel(call.handle);
+  } catch {
+    // A reason or a host that fails: the call's leases end by themselves.
+  }
 }
 
 export function report<T>(call: Call<T>, result: unknown, attempts: number, stopReason: StopReason): void {
-  if (!(result instanceof Error || isResponse(result))) return;
   const { startedAt, key, site: { engine, stack } } = call;
-  tell(result, { attempts, elapsedMs: Math.max(0, engine.now - startedAt), stopReason, stack: stack.name, key });
+  if (isError(result) || isResponse(result)) tell(result, { attempts, elapsedMs: Math.max(0, engine.now - startedAt), stopReason, stack: stack.name, key });
+}
+
+function isError(result: unknown): result is Error {
+  try {
+    return result instanceof Error;
+  } catch {
+    return false; // a proxy that does not want to be asked
+  }
 }

@@ -17,9 +17,10 @@ const SHAPES = [
 
 for (const { shape, config } of SHAPES) {
   test(`${shape}: a signal that has aborted before: nothing is sent, and the reason comes back`, async () => {
-    const { guard } = shim();
+    const { host, guard } = shim();
     const upstream = new Upstream(status(200));
-    const stack = guard(config, { fetch: upstream.fetch });
+    host.fetch = upstream.fetch as never; // the runtime's own, which heeds its signal
+    const stack = guard(config);
     const reason = { bare: "object" };
     assert.equal(await reasonOf(stack.fetch(URL_A, { signal: AbortSignal.abort(reason) })), reason);
     assert.equal(await reasonOf(stack.execute(() => 1, { signal: AbortSignal.abort(reason) })), reason);
@@ -30,7 +31,8 @@ for (const { shape, config } of SHAPES) {
   test(`${shape}: leaving in flight ends the call with the signal's reason, aborts fetch, and is no evidence`, async () => {
     const { host, guard } = shim();
     const upstream = new Upstream("hang");
-    const stack = guard(config, { fetch: upstream.fetch });
+    host.fetch = upstream.fetch as never; // the runtime's own, which heeds its signal
+    const stack = guard(config);
     const { controller, signal, listeners } = countingSignal();
     const pending = stack.fetch(URL_A, { signal });
     await quiet();
@@ -65,7 +67,8 @@ for (const { shape, config } of SHAPES) {
     const { host, guard } = shim();
     const upstream = new Upstream(status(503, { "retry-after": "15" }));
     const { controller, signal, listeners } = countingSignal();
-    const pending = guard(config, { fetch: upstream.fetch }).fetch(URL_A, { signal });
+    host.fetch = upstream.fetch as never; // the runtime's own, which heeds its signal
+    const pending = guard(config).fetch(URL_A, { signal });
     await host.pass(1_000);
     assert.equal((await standOf(pending)).state, "pending");
     assert.equal(host.timers.length, 1);
@@ -81,7 +84,8 @@ for (const { shape, config } of SHAPES) {
     const { host, guard } = shim();
     const controller = new AbortController();
     const upstream = new Upstream((signal) => hang(signal));
-    const pending = guard(config, { fetch: upstream.fetch }).fetch(URL_A, { signal: controller.signal });
+    host.fetch = upstream.fetch as never; // the runtime's own, which heeds its signal
+    const pending = guard(config).fetch(URL_A, { signal: controller.signal });
     await quiet();
     const reason = new DOMException("The operation was aborted due to timeout", "TimeoutError");
     controller.abort(reason);
@@ -94,7 +98,8 @@ for (const { shape, config } of SHAPES) {
     const { host, guard } = shim();
     const { signal, listeners, added } = countingSignal();
     const upstream = new Upstream(async () => new Response(null, { status: upstream.sent.length % 3 === 0 ? 503 : 204 }));
-    const stack = guard({ ...config, breaker: false, retry: { attempts: 3, budget: false, backoff: { base: 1 } } }, { fetch: upstream.fetch });
+    host.fetch = upstream.fetch as never; // the runtime's own, which heeds its signal
+    const stack = guard({ ...config, breaker: false, retry: { attempts: 3, budget: false, backoff: { base: 1 } } });
     for (let round = 0; round < 10; round++) {
       const pending = Array.from({ length: 100 }, () => stack.fetch(URL_A, { signal }));
       assert.ok(listeners() <= 1, "however many calls hang on it");

@@ -18,6 +18,19 @@ impl Engine {
     /// Two engines that would decide alike give equal bytes: windows are rolled first, and pristine keys left out.
     #[must_use]
     pub fn snapshot(&self, stack: StackId, now: HostTime) -> Vec<u8> {
+        let mut bytes = self.saved(stack, now).finish();
+        let sum = checksum(&bytes);
+        bytes.extend_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// The keys that a snapshot taken now speaks of: those whose names are needed to restore it.
+    #[must_use]
+    pub fn snapshot_keys(&self, stack: StackId, now: HostTime) -> Vec<Key> {
+        self.saved(stack, now).keys()
+    }
+
+    fn saved(&self, stack: StackId, now: HostTime) -> Writer {
         let now = self.instant(now);
         let mut out = Writer::default();
         out.u32(MAGIC);
@@ -29,10 +42,7 @@ impl Engine {
                 out.part(|out| object.save(now, out));
             }
         }
-        let mut bytes = out.finish();
-        let sum = checksum(&bytes);
-        bytes.extend_from_slice(&sum.to_le_bytes());
-        bytes
+        out
     }
 
     /// Takes over what another engine learned. `names[old] = new` says what its keys are called here; a key left out is
@@ -42,15 +52,11 @@ impl Engine {
     /// The bytes are not a snapshot of this version, or damaged; nothing has changed then.
     pub fn restore(&mut self, stack: StackId, bytes: &[u8], names: &[Key], now: HostTime) -> Result<Restored, Damaged> {
         let now = self.clock.read(now);
-        let mut input = Reader::renaming(checked(bytes)?, names);
-        if input.u32()? != MAGIC || input.u8()? != VERSION {
-            return Err(Damaged);
-        }
+        let mut input = opened(bytes, names)?;
         let Some(found) = self.stacks.get(usize::from(stack.number())) else { return Err(Damaged) };
         let mut restored = Restored::default();
         while !input.is_empty() {
-            let (mark, fingerprint, mut state) = (input.u32()?, input.u64()?, input.part()?);
-            let Some(kind) = Kind::ALL.iter().copied().find(|kind| tag(*kind) == mark) else { return Err(Damaged) };
+            let (kind, fingerprint, mut state) = entry(&mut input)?;
             let is_its = |object: &Object| object.kind() == kind && object.fingerprint() == fingerprint;
             let its = found.objects().find(|object| self.desk.object(*object).is_some_and(is_its));
             if let Some(object) = its.and_then(|object| self.desk.object_mut(object)) {
@@ -66,6 +72,32 @@ impl Engine {
         }
         Ok(restored)
     }
+}
+
+/// Whether these bytes are a whole snapshot of this version: what can be known before anything changes.
+#[must_use]
+pub fn is_snapshot(bytes: &[u8]) -> bool {
+    opened(bytes, &[]).is_ok()
+}
+
+/// A reader of the entries, if the bytes are whole, of this version, and every entry of a known kind.
+fn opened<'a>(bytes: &'a [u8], names: &'a [Key]) -> Read<Reader<'a>> {
+    let mut input = Reader::renaming(checked(bytes)?, names);
+    if input.u32()? != MAGIC || input.u8()? != VERSION {
+        return Err(Damaged);
+    }
+    let mut ahead = input;
+    while !ahead.is_empty() {
+        entry(&mut ahead)?;
+    }
+    Ok(input)
+}
+
+/// One policy's state: its kind, its configuration's fingerprint, and what it learned.
+fn entry<'a>(input: &mut Reader<'a>) -> Read<(Kind, u64, Reader<'a>)> {
+    let mark = input.u32()?;
+    let kind = Kind::ALL.iter().copied().find(|kind| tag(*kind) == mark).ok_or(Damaged)?;
+    Ok((kind, input.u64()?, input.part()?))
 }
 
 /// A policy's mark in a snapshot: made of its name, since its place moves when another policy comes before it.

@@ -103,6 +103,7 @@ fn no_damaged_snapshot_panics_or_changes_what_is_known() {
         }
         let now = HostTime::from_millis(100);
         let bytes = engine.snapshot(stack, now);
+        assert!(forbear::is_snapshot(&bytes), "seed {seed}");
         for _ in 0..60 {
             let mut noise = bytes.clone();
             match below(rng, 3) {
@@ -113,6 +114,7 @@ fn no_damaged_snapshot_panics_or_changes_what_is_known() {
                     noise[place] ^= 1 << below(rng, 8);
                 }
             }
+            assert!(!forbear::is_snapshot(&noise), "seed {seed}");
             assert!(engine.restore(stack, &noise, &[], now).is_err(), "seed {seed}");
             assert_eq!(engine.snapshot(stack, now), bytes, "seed {seed}");
         }

@@ -121,6 +121,22 @@ pub fn snapshot(stack: u32, now: f64) -> Vec<u8> {
     })
 }
 
+/// The numbers of the keys that a snapshot taken now speaks of, two bytes each.
+#[wasm_bindgen]
+pub fn snapshot_keys(stack: u32, now: f64) -> Vec<u8> {
+    with_host(|host| {
+        let now = host.time.read(now);
+        let keys = host.engine.snapshot_keys(stack_id(stack), now);
+        keys.iter().flat_map(|key| key.number().to_le_bytes()).collect()
+    })
+}
+
+/// Whether these bytes are a whole snapshot of this version.
+#[wasm_bindgen]
+pub fn is_snapshot(bytes: &[u8]) -> bool {
+    forbear::is_snapshot(bytes)
+}
+
 /// Takes over what another engine learned; its key `old_ids[i]` is `new_ids[i]` here. The policies that did as bits by their
 /// codes, and from bit 16 on those whose state was dropped; −1 for damaged bytes.
 #[wasm_bindgen]

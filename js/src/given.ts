@@ -1,0 +1,49 @@
+// What callers give to fetch, as every attempt reads it: members that an init inherits become its own (a Request as init, or
+// an instance of a class), what can be read only once is read once, and where attempts may be repeated none of it changes
+// between them. Bodies are not copied.
+
+import { isRequest } from "./facts.js";
+import type { FetchInput } from "./types.js";
+
+/** As fetch does, takes anything for a URL that makes a string. */
+export function inputOf(input: unknown, repeating: boolean): FetchInput {
+  if (typeof input === "string") return input;
+  return isRequest(input) || (input instanceof URL && !repeating) ? input : `${input as string}`;
+}
+
+export function initOf(init: RequestInit | null | undefined, repeating: boolean): RequestInit | undefined {
+  if (init === undefined || init === null) return undefined;
+  const given = init.headers;
+  const headers = headersOf(given, repeating);
+  const prototype: unknown = Object.getPrototypeOf(init);
+  const inherits = prototype !== Object.prototype && prototype !== null;
+  if (!inherits && !repeating && headers === given) return init;
+  const own: Members = { ...init };
+  if (inherits) {
+    for (const name of MEMBERS) {
+      const value = (init as Members)[name];
+      if (value !== undefined) own[name] = value;
+    }
+    // A Request says it of none of its bodies on some runtimes, and fetch wants to hear it of every stream.
+    if (own["duplex"] === undefined && own["body"] instanceof ReadableStream) own["duplex"] = "half";
+  }
+  if (headers !== undefined) own["headers"] = headers;
+  return own as RequestInit;
+}
+
+/** The same kind of headers, since a fetch that is not the runtime's may know no other. An iterator is read up. */
+function headersOf(headers: unknown, repeating: boolean): unknown {
+  if (typeof headers !== "object" || headers === null) return headers;
+  if (headers instanceof Headers) return repeating ? new Headers(headers) : headers;
+  if (Array.isArray(headers)) return repeating ? [...(headers as unknown[])] : headers;
+  if (Symbol.iterator in headers) return [...(headers as Iterable<unknown>)];
+  return repeating ? { ...headers } : headers;
+}
+
+type Members = Record<string, unknown>;
+
+/** What runtimes read of an init. */
+const MEMBERS = [
+  "method", "headers", "body", "signal", "redirect", "duplex", "cf", "credentials", "cache", "mode", "referrer", "referrerPolicy",
+  "integrity", "keepalive", "priority", "window", "dispatcher", "client", "fetcher", "encodeResponseBody",
+];
