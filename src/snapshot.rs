@@ -84,13 +84,10 @@ impl Writer {
         self.bytes.iter_mut().skip(start).zip(bytes).for_each(|(place, byte)| *place = byte);
     }
 
-    /// The keys that were written, each once.
+    /// The keys that were written, each as often as it was.
     #[must_use]
-    pub fn keys(&self) -> Vec<Key> {
-        let mut keys = self.keys.clone();
-        keys.sort_unstable();
-        keys.dedup();
-        keys
+    pub fn into_keys(self) -> Vec<Key> {
+        self.keys
     }
 
     /// The bytes.

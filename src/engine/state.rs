@@ -24,12 +24,13 @@ impl Engine {
         bytes
     }
 
-    /// The keys that a snapshot taken now speaks of: those whose names are needed to restore it.
+    /// The keys that a snapshot taken now speaks of, some more than once: those whose names are needed to restore it.
     #[must_use]
     pub fn snapshot_keys(&self, stack: StackId, now: HostTime) -> Vec<Key> {
-        self.saved(stack, now).keys()
+        self.saved(stack, now).into_keys()
     }
 
+    #[inline(never)]
     fn saved(&self, stack: StackId, now: HostTime) -> Writer {
         let now = self.instant(now);
         let mut out = Writer::default();

@@ -121,13 +121,16 @@ pub fn snapshot(stack: u32, now: f64) -> Vec<u8> {
     })
 }
 
-/// The numbers of the keys that a snapshot taken now speaks of, two bytes each.
+/// The numbers of the keys that a snapshot taken now speaks of, two bytes each, some more than once.
 #[wasm_bindgen]
 pub fn snapshot_keys(stack: u32, now: f64) -> Vec<u8> {
     with_host(|host| {
         let now = host.time.read(now);
-        let keys = host.engine.snapshot_keys(stack_id(stack), now);
-        keys.iter().flat_map(|key| key.number().to_le_bytes()).collect()
+        let mut bytes = Vec::new();
+        for key in host.engine.snapshot_keys(stack_id(stack), now) {
+            bytes.extend_from_slice(&key.number().to_le_bytes());
+        }
+        bytes
     })
 }
 
