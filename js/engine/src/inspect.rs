@@ -126,11 +126,7 @@ pub fn snapshot(stack: u32, now: f64) -> Vec<u8> {
 pub fn snapshot_keys(stack: u32, now: f64) -> Vec<u8> {
     with_host(|host| {
         let now = host.time.read(now);
-        let mut bytes = Vec::new();
-        for key in host.engine.snapshot_keys(stack_id(stack), now) {
-            bytes.extend_from_slice(&key.number().to_le_bytes());
-        }
-        bytes
+        host.engine.snapshot_keys(stack_id(stack), now)
     })
 }
 
