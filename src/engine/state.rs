@@ -30,7 +30,6 @@ impl Engine {
         self.saved(stack, now).into_keys()
     }
 
-    #[inline(never)]
     fn saved(&self, stack: StackId, now: HostTime) -> Writer {
         let now = self.instant(now);
         let mut out = Writer::default();
@@ -83,7 +82,6 @@ pub fn is_snapshot(bytes: &[u8]) -> bool {
 }
 
 /// A reader of the entries, if the bytes are whole and of this version.
-#[inline(never)]
 fn opened<'a>(bytes: &'a [u8], names: &'a [Key]) -> Read<Reader<'a>> {
     let mut input = Reader::renaming(checked(bytes)?, names);
     if input.u32()? != MAGIC || input.u8()? != VERSION {
