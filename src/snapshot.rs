@@ -9,8 +9,8 @@ use crate::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
-    /// Those that were written, each as often as it was.
-    keys: Vec<Key>,
+    /// The keys among them, each as often as it was written.
+    keys: Vec<u8>,
 }
 
 impl Writer {
@@ -36,7 +36,7 @@ impl Writer {
 
     /// A key.
     pub fn key(&mut self, key: Key) {
-        self.keys.push(key);
+        self.keys.extend_from_slice(&key.number().to_le_bytes());
         self.u16(key.number());
     }
 
@@ -84,13 +84,10 @@ impl Writer {
         self.bytes.iter_mut().skip(start).zip(bytes).for_each(|(place, byte)| *place = byte);
     }
 
-    /// The keys that were written, each once.
+    /// The keys that were written, two bytes each, each as often as it was.
     #[must_use]
-    pub fn keys(&self) -> Vec<Key> {
-        let mut keys = self.keys.clone();
-        keys.sort_unstable();
-        keys.dedup();
-        keys
+    pub fn into_keys(self) -> Vec<u8> {
+        self.keys
     }
 
     /// The bytes.

@@ -13,10 +13,10 @@ import type { Restored } from "./types.js";
 export function takeSnapshot({ engine, stack }: Site): Uint8Array {
   const now = engine.host.now();
   const [ids, state] = engine.ask((exports, instance) => {
-    const ids = instance.take(exports.snapshot_keys(stack.id, now) as [number, number]);
-    return [new Uint16Array(ids.buffer), instance.take(exports.snapshot(stack.id, now) as [number, number])] as const;
+    const take = (onlyKeys: number): Uint8Array => instance.take(exports.snapshot(stack.id, now, onlyKeys) as [number, number]);
+    return [new Uint16Array(take(1).buffer), take(0)] as const;
   }, [new Uint16Array(), new Uint8Array()] as const);
-  const entries = Array.from(ids, (id) => [engine.keys.nameOf(id), id] as const).filter(([name]) => name !== null);
+  const entries = Array.from(new Set(ids), (id) => [engine.keys.nameOf(id), id] as const).filter(([name]) => name !== null);
   const names = new TextEncoder().encode(`${JSON.stringify(entries)}\n`);
   const bytes = new Uint8Array(HEADER + names.length + state.length);
   bytes.set(new TextEncoder().encode(MAGIC));

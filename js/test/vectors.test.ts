@@ -113,7 +113,7 @@ class World {
       case "metrics":
         return exports.metrics(this.#stack(verb), this.#key(verb)) ? this.#metrics() : {};
       case "snapshot":
-        return { hex: Buffer.from(this.#instance.take(exports.snapshot(this.#stack(verb), now))).toString("hex") };
+        return { hex: Buffer.from(this.#instance.take(exports.snapshot(this.#stack(verb), now, 0))).toString("hex") };
       case "restore":
         return this.#restore(verb);
       default:

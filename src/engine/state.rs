@@ -24,10 +24,10 @@ impl Engine {
         bytes
     }
 
-    /// The keys that a snapshot taken now speaks of: those whose names are needed to restore it.
+    /// The keys that a snapshot taken now speaks of, two bytes each, some more than once: those whose names are needed to restore it.
     #[must_use]
-    pub fn snapshot_keys(&self, stack: StackId, now: HostTime) -> Vec<Key> {
-        self.saved(stack, now).keys()
+    pub fn snapshot_keys(&self, stack: StackId, now: HostTime) -> Vec<u8> {
+        self.saved(stack, now).into_keys()
     }
 
     fn saved(&self, stack: StackId, now: HostTime) -> Writer {
@@ -56,7 +56,8 @@ impl Engine {
         let Some(found) = self.stacks.get(usize::from(stack.number())) else { return Err(Damaged) };
         let mut restored = Restored::default();
         while !input.is_empty() {
-            let (kind, fingerprint, mut state) = entry(&mut input)?;
+            let (mark, fingerprint, mut state) = (input.u32()?, input.u64()?, input.part()?);
+            let Some(kind) = Kind::ALL.iter().copied().find(|kind| tag(*kind) == mark) else { return Err(Damaged) };
             let is_its = |object: &Object| object.kind() == kind && object.fingerprint() == fingerprint;
             let its = found.objects().find(|object| self.desk.object(*object).is_some_and(is_its));
             if let Some(object) = its.and_then(|object| self.desk.object_mut(object)) {
@@ -80,24 +81,13 @@ pub fn is_snapshot(bytes: &[u8]) -> bool {
     opened(bytes, &[]).is_ok()
 }
 
-/// A reader of the entries, if the bytes are whole, of this version, and every entry of a known kind.
+/// A reader of the entries, if the bytes are whole and of this version.
 fn opened<'a>(bytes: &'a [u8], names: &'a [Key]) -> Read<Reader<'a>> {
     let mut input = Reader::renaming(checked(bytes)?, names);
     if input.u32()? != MAGIC || input.u8()? != VERSION {
         return Err(Damaged);
     }
-    let mut ahead = input;
-    while !ahead.is_empty() {
-        entry(&mut ahead)?;
-    }
     Ok(input)
-}
-
-/// One policy's state: its kind, its configuration's fingerprint, and what it learned.
-fn entry<'a>(input: &mut Reader<'a>) -> Read<(Kind, u64, Reader<'a>)> {
-    let mark = input.u32()?;
-    let kind = Kind::ALL.iter().copied().find(|kind| tag(*kind) == mark).ok_or(Damaged)?;
-    Ok((kind, input.u64()?, input.part()?))
 }
 
 /// A policy's mark in a snapshot: made of its name, since its place moves when another policy comes before it.

@@ -112,22 +112,13 @@ pub fn breaker_do(stack: u32, key: u32, action: u32, now: f64, random: f64) -> b
     })
 }
 
-/// What the stack's policies have learned.
+/// What the stack's policies have learned; or only the numbers of the keys that it speaks of, two bytes each, some more than
+/// once.
 #[wasm_bindgen]
-pub fn snapshot(stack: u32, now: f64) -> Vec<u8> {
+pub fn snapshot(stack: u32, now: f64, only_keys: bool) -> Vec<u8> {
     with_host(|host| {
-        let now = host.time.read(now);
-        host.engine.snapshot(stack_id(stack), now)
-    })
-}
-
-/// The numbers of the keys that a snapshot taken now speaks of, two bytes each.
-#[wasm_bindgen]
-pub fn snapshot_keys(stack: u32, now: f64) -> Vec<u8> {
-    with_host(|host| {
-        let now = host.time.read(now);
-        let keys = host.engine.snapshot_keys(stack_id(stack), now);
-        keys.iter().flat_map(|key| key.number().to_le_bytes()).collect()
+        let (stack, now) = (stack_id(stack), host.time.read(now));
+        if only_keys { host.engine.snapshot_keys(stack, now) } else { host.engine.snapshot(stack, now) }
     })
 }
 
