@@ -25,6 +25,8 @@ pub mod concurrency_limiter;
 mod crowd;
 pub mod deadline;
 pub mod hedge;
+#[cfg(test)]
+mod lent;
 pub mod rate_limiter;
 pub mod retry;
 pub mod throttler;

@@ -303,7 +303,7 @@ impl Pair {
     /// Another isolate takes over: nothing is under way there, and a half-open circuit is due.
     fn move_elsewhere(&mut self) {
         let bytes = self.world.saved();
-        self.world.breaker = CircuitBreaker::new(self.model.config).unwrap();
+        self.world.gate = CircuitBreaker::new(self.model.config).unwrap();
         self.world.restore(&bytes).unwrap();
         assert_eq!(self.world.saved(), bytes, "seed {}", self.seed);
         self.under_way.clear();

@@ -3,45 +3,25 @@
 use alloc::vec::Vec;
 
 use super::*;
-use crate::event::EventLog;
 use crate::id::CallId;
 use crate::outcome::Overload;
-use crate::policy::{Kind, Woken};
+use crate::policy::Kind;
+use crate::policy::lent::Lent;
 use crate::ratio::Ratio;
 
 pub(super) const KEY: Key = Key::WHOLE;
 pub(super) const OTHER: Key = Key::from_number(2);
 
 /// A breaker and all it is lent.
-pub(super) struct World {
-    pub breaker: CircuitBreaker,
-    pub now: Instant,
-    log: EventLog,
-    word: u64,
-}
+pub(super) type World = Lent<CircuitBreaker>;
 
 impl World {
     pub fn new(config: Config) -> Self {
-        let mut log = EventLog::default();
-        log.listen(true);
-        Self { breaker: CircuitBreaker::new(config).unwrap(), now: Instant::ORIGIN, log, word: 7 }
-    }
-
-    pub fn later(&mut self, ms: u64) -> &mut Self {
-        self.now = self.now + Duration::from_millis(ms);
-        self
-    }
-
-    pub fn with<T>(&mut self, act: impl FnOnce(&mut CircuitBreaker, &mut Cx<'_>) -> T) -> T {
-        self.word += 1;
-        let (mut rng, mut woken) = (Rng::new(self.word), Woken::default());
-        let (log, woken) = (&mut self.log, &mut woken);
-        let mut cx = Cx { now: self.now, rng: &mut rng, log, woken, stack: None, policy: Kind::Breaker };
-        act(&mut self.breaker, &mut cx)
+        Self::of(Kind::Breaker, CircuitBreaker::new(config).unwrap())
     }
 
     pub fn ask(&self, key: Key) -> Answer {
-        self.breaker.ask(&asker(key, self.now), self.now)
+        self.gate.ask(&asker(key, self.now), self.now)
     }
 
     pub fn take(&mut self, key: Key) -> Note {
@@ -81,21 +61,21 @@ impl World {
     }
 
     pub fn read(&self) -> Reading {
-        self.breaker.read(KEY, self.now)
+        self.gate.read(KEY, self.now)
     }
 
     pub fn state(&self) -> StateWord {
-        self.breaker.state(KEY, self.now)
+        self.gate.state(KEY, self.now)
     }
 
     pub fn saved(&self) -> Vec<u8> {
         let mut out = Writer::default();
-        self.breaker.save(self.now, &mut out);
+        self.gate.save(self.now, &mut out);
         out.finish()
     }
 
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
-        self.breaker.restore(self.now, &mut Reader::new(bytes))
+        self.gate.restore(self.now, &mut Reader::new(bytes))
     }
 
     pub fn told(&mut self) -> Vec<What> {
@@ -316,7 +296,7 @@ fn g4_trips_grow_to_the_longest_and_are_only_shortened() {
     let mut spread = Vec::new();
     for seed in 0..200 {
         let mut world = World { word: seed * 1_000, ..opened() };
-        world.breaker = CircuitBreaker::new(Config::default()).unwrap();
+        world.gate = CircuitBreaker::new(Config::default()).unwrap();
         world.calls(10, Verdict::Transient);
         for (trip, secs) in [30, 60, 120, 240, 300, 300, 300].into_iter().enumerate() {
             let open_for = world.read().retry_at.unwrap().since(world.now);
@@ -514,18 +494,18 @@ fn g7_after_a_lease_a_call_still_counts_and_a_probe_does_not() {
 fn g7_a_successor_is_not_judged_by_what_came_before() {
     let mut world = world();
     let mut note = world.take(OTHER);
-    world.breaker.forget(OTHER);
+    world.gate.forget(OTHER);
     world.settle(OTHER, &mut note, UNAVAILABLE);
     assert_eq!(world.told_last(), stale());
     world.take(OTHER);
     world.settle(OTHER, &mut note, UNAVAILABLE);
-    assert_eq!((world.told_last(), world.breaker.read(OTHER, world.now)), (stale(), Reading::PRISTINE));
+    assert_eq!((world.told_last(), world.gate.read(OTHER, world.now)), (stale(), Reading::PRISTINE));
 }
 
 #[test]
 fn g7_generations_wrap() {
     let mut world = world();
-    world.breaker.generation = Ticket::GENERATIONS - 3;
+    world.gate.generation = Ticket::GENERATIONS - 3;
     for _ in 0..8 {
         let mut before = world.take(KEY);
         world.calls(10, Verdict::Transient).until_due().calls(1, Verdict::Success);
@@ -699,7 +679,7 @@ fn g10_only_the_same_configuration_has_the_same_fingerprint() {
 fn g11_keys_do_not_know_each_other() {
     let world = opened();
     assert_eq!(world.ask(OTHER), Answer::Pass);
-    assert_eq!(world.breaker.state(OTHER, world.now), StateWord::Closed);
+    assert_eq!(world.gate.state(OTHER, world.now), StateWord::Closed);
 }
 
 #[test]
@@ -720,8 +700,8 @@ fn g11_strangers_in_overflow_do_not_punish_each_other() {
 fn g11_a_circuit_that_refuses_or_probes_is_busy() {
     // resilix: cycling other keys through closed an open circuit.
     let mut world = opened();
-    let busy = |world: &World| world.breaker.is_busy(KEY, world.now);
-    assert!(busy(&world) && !world.breaker.is_busy(OTHER, world.now));
+    let busy = |world: &World| world.gate.is_busy(KEY, world.now);
+    assert!(busy(&world) && !world.gate.is_busy(OTHER, world.now));
     assert!(!busy(world.until_due()));
     let mut probe = world.admit(KEY).unwrap();
     assert!(busy(&world));

@@ -4,10 +4,10 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::config::ConfigReason;
-use crate::event::EventLog;
 use crate::id::CallId;
 use crate::outcome::Overload;
-use crate::policy::{Kind, Woken};
+use crate::policy::Kind;
+use crate::policy::lent::Lent;
 use crate::random::Rng;
 
 mod upstream;
@@ -17,34 +17,16 @@ const OTHER: Key = Key::from_number(2);
 const BUSY: Verdict = Verdict::Overload(Overload::TooManyRequests);
 
 /// A limiter and all it is lent.
-struct World {
-    limiter: ConcurrencyLimiter,
-    now: Instant,
-    log: EventLog,
-}
+type World = Lent<ConcurrencyLimiter>;
 
 impl World {
     fn new(config: Config) -> Self {
-        let mut log = EventLog::default();
-        log.listen(true);
-        Self { limiter: ConcurrencyLimiter::new(config).unwrap(), now: Instant::ORIGIN, log }
-    }
-
-    fn later(&mut self, ms: u64) -> &mut Self {
-        self.now = self.now + Duration::from_millis(ms);
-        self
-    }
-
-    fn with<T>(&mut self, act: impl FnOnce(&mut ConcurrencyLimiter, &mut Cx<'_>) -> T) -> T {
-        let (mut rng, mut woken) = (Rng::new(7), Woken::default());
-        let (log, woken) = (&mut self.log, &mut woken);
-        let mut cx = Cx { now: self.now, rng: &mut rng, log, woken, stack: None, policy: Kind::ConcurrencyLimiter };
-        act(&mut self.limiter, &mut cx)
+        Self::of(Kind::ConcurrencyLimiter, ConcurrencyLimiter::new(config).unwrap())
     }
 
     fn admit(&mut self, key: Key) -> Option<Note> {
         let asker = asker(key, self.now);
-        let passes = self.limiter.ask(&asker, self.now) == Answer::Pass;
+        let passes = self.gate.ask(&asker, self.now) == Answer::Pass;
         passes.then(|| self.with(|limiter, cx| limiter.take(&asker, cx)))
     }
 
@@ -86,7 +68,7 @@ impl World {
     }
 
     fn read(&self) -> Reading {
-        self.limiter.read(KEY, self.now)
+        self.gate.read(KEY, self.now)
     }
 
     fn limit(&self) -> u32 {
@@ -99,7 +81,7 @@ impl World {
 
     fn saved(&self) -> Vec<u8> {
         let mut out = Writer::default();
-        self.limiter.save(self.now, &mut out);
+        self.gate.save(self.now, &mut out);
         out.finish()
     }
 
@@ -158,7 +140,7 @@ fn g1_a_refusal_names_no_instant_and_leaves_no_trace() {
     assert_eq!(world.fill(KEY).len(), 20);
     let before = world.saved();
     let refused = Answer::Reject { reason: RefusalReason::ConcurrencyLimited, retry_at: None };
-    assert_eq!(world.limiter.ask(&asker(KEY, world.now), world.now), refused);
+    assert_eq!(world.gate.ask(&asker(KEY, world.now), world.now), refused);
     assert_eq!((world.saved(), world.told()), (before, Vec::new()));
 }
 
@@ -453,17 +435,17 @@ fn g9_what_was_learned_is_known_elsewhere_and_what_runs_is_not() {
     let bytes = world.saved();
     let mut there = self::world();
     there.now = world.now;
-    there.limiter.restore(there.now, &mut Reader::new(&bytes)).unwrap();
+    there.gate.restore(there.now, &mut Reader::new(&bytes)).unwrap();
     assert_eq!(there.saved(), bytes);
     assert!(world.read().in_flight > 0 && there.read() == Reading { in_flight: 0, ..world.read() });
     for end in 0..bytes.len() {
         let before = there.saved();
-        assert!(there.limiter.restore(there.now, &mut Reader::new(&bytes[..end])).is_err());
+        assert!(there.gate.restore(there.now, &mut Reader::new(&bytes[..end])).is_err());
         assert_eq!(there.saved(), before);
     }
     let mut noise = bytes.clone();
     noise[7] = 0xFF;
-    assert_eq!(there.limiter.restore(there.now, &mut Reader::new(&noise)), Err(Damaged), "a limit out of bounds");
+    assert_eq!(there.gate.restore(there.now, &mut Reader::new(&noise)), Err(Damaged), "a limit out of bounds");
 }
 
 #[test]
@@ -474,7 +456,7 @@ fn g9_what_runs_goes_on_when_state_is_restored() {
     let mut there = self::world();
     there.now = world.now;
     let notes = there.fill(KEY);
-    there.limiter.restore(there.now, &mut Reader::new(&bytes)).unwrap();
+    there.gate.restore(there.now, &mut Reader::new(&bytes)).unwrap();
     assert_eq!((there.limit(), there.read().in_flight), (learned, 20));
     notes.into_iter().for_each(|note| there.end(KEY, note, Verdict::Success, 80));
     assert_eq!(there.read().in_flight, 0);
@@ -486,11 +468,11 @@ fn g9_what_runs_goes_on_when_state_is_restored() {
 fn g10_keys_do_not_know_each_other_and_those_in_use_are_busy() {
     let mut world = world();
     let notes = world.fill(KEY);
-    assert!(world.admit(OTHER).is_some() && world.limiter.is_busy(KEY, world.now));
+    assert!(world.admit(OTHER).is_some() && world.gate.is_busy(KEY, world.now));
     notes.into_iter().for_each(|note| world.end(KEY, note, BUSY, 10));
-    assert!(!world.limiter.is_busy(KEY, world.now));
-    assert_eq!((world.limit(), world.limiter.read(OTHER, world.now).limit), (18, 20));
-    world.limiter.forget(KEY);
+    assert!(!world.gate.is_busy(KEY, world.now));
+    assert_eq!((world.limit(), world.gate.read(OTHER, world.now).limit), (18, 20));
+    world.gate.forget(KEY);
     assert_eq!(world.read(), Reading { limit: 20, in_flight: 0, baseline: None });
 }
 
@@ -499,7 +481,7 @@ fn g10_strangers_share_the_overflow_keys_limit() {
     let mut world = world();
     assert_eq!(world.fill(Key::OVERFLOW).len(), 20);
     assert!(world.admit(Key::OVERFLOW).is_none());
-    assert_eq!(world.limiter.ask(&asker(Key::NEW, world.now), world.now), Answer::Pass);
+    assert_eq!(world.gate.ask(&asker(Key::NEW, world.now), world.now), Answer::Pass);
 }
 
 // Configuration.

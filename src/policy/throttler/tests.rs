@@ -4,10 +4,10 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::config::ConfigReason;
-use crate::event::EventLog;
 use crate::id::CallId;
 use crate::outcome::{Overload, Verdict};
-use crate::policy::{Kind, Woken};
+use crate::policy::Kind;
+use crate::policy::lent::Lent;
 use crate::random::Rng;
 
 mod equilibria;
@@ -17,35 +17,17 @@ const KEY: Key = Key::WHOLE;
 const OTHER: Key = Key::from_number(2);
 
 /// A throttler and all it is lent.
-struct World {
-    throttler: Throttler,
-    now: Instant,
-    log: EventLog,
-}
+type World = Lent<Throttler>;
 
 impl World {
     fn new(config: Config) -> Self {
-        let mut log = EventLog::default();
-        log.listen(true);
-        Self { throttler: Throttler::new(config).unwrap(), now: Instant::ORIGIN, log }
-    }
-
-    fn later(&mut self, ms: u64) -> &mut Self {
-        self.now = self.now + Duration::from_millis(ms);
-        self
-    }
-
-    fn with<T>(&mut self, act: impl FnOnce(&mut Throttler, &mut Cx<'_>) -> T) -> T {
-        let (mut rng, mut woken) = (Rng::new(7), Woken::default());
-        let (log, woken) = (&mut self.log, &mut woken);
-        let mut cx = Cx { now: self.now, rng: &mut rng, log, woken, stack: None, policy: Kind::Throttler };
-        act(&mut self.throttler, &mut cx)
+        Self::of(Kind::Throttler, Throttler::new(config).unwrap())
     }
 
     /// An attempt as the engine deals with it; `false` if it was refused.
     fn attempt(&mut self, key: Key, dice: u64, verdict: Verdict) -> bool {
         let asker = asker(key, dice, self.now);
-        let passes = self.throttler.ask(&asker, self.now) == Answer::Pass;
+        let passes = self.gate.ask(&asker, self.now) == Answer::Pass;
         self.with(|throttler, cx| match passes {
             true => {
                 let mut note = throttler.take(&asker, cx);
@@ -66,23 +48,23 @@ impl World {
     }
 
     fn read(&self) -> Reading {
-        self.throttler.read(KEY, self.now)
+        self.gate.read(KEY, self.now)
     }
 
     fn refuses(&self, dice: u64) -> bool {
-        let answer = self.throttler.ask(&asker(KEY, dice, self.now), self.now);
+        let answer = self.gate.ask(&asker(KEY, dice, self.now), self.now);
         assert!(matches!(answer, Answer::Pass | Answer::Reject { reason: RefusalReason::Throttled, retry_at: None }));
         answer != Answer::Pass
     }
 
     fn saved(&self) -> Vec<u8> {
         let mut out = Writer::default();
-        self.throttler.save(self.now, &mut out);
+        self.gate.save(self.now, &mut out);
         out.finish()
     }
 
     fn restored(&self, bytes: &[u8]) -> Result<Throttler, Damaged> {
-        let mut fresh = Throttler::new(self.throttler.config).unwrap();
+        let mut fresh = Throttler::new(self.gate.config).unwrap();
         fresh.restore(self.now, &mut Reader::new(bytes)).map(|()| fresh)
     }
 
@@ -277,7 +259,7 @@ fn g5_strangers_on_the_overflow_key_are_not_judged() {
     for key in [Key::OVERFLOW, Key::NEW] {
         (0..50).for_each(|_| assert!(world.attempt(key, 0, Verdict::Transient)));
         world.with(|throttler, cx| throttler.refused(&asker(key, 0, cx.now), cx));
-        assert_eq!(world.throttler.read(key, world.now).requests, 0);
+        assert_eq!(world.gate.read(key, world.now).requests, 0);
     }
 }
 
@@ -286,8 +268,8 @@ fn g5_a_key_and_its_successor_are_strangers() {
     let mut world = world();
     world.send(50, Verdict::Transient);
     assert!(world.refuses(0) && world.attempt(OTHER, 0, Verdict::Transient));
-    world.throttler.forget(KEY);
-    assert!(!world.refuses(0) && !world.throttler.is_busy(KEY, world.now));
+    world.gate.forget(KEY);
+    assert!(!world.refuses(0) && !world.gate.is_busy(KEY, world.now));
 }
 
 // G6: snapshots.
@@ -300,7 +282,7 @@ fn g6_what_was_counted_is_known_elsewhere() {
     let there = world.restored(&bytes).unwrap();
     for ms in [0, 89_999, 90_000, 119_999, 120_000, 10_000_000] {
         let now = world.now + Duration::from_millis(ms);
-        assert_eq!(there.read(KEY, now), world.throttler.read(KEY, now));
+        assert_eq!(there.read(KEY, now), world.gate.read(KEY, now));
     }
     for end in 0..bytes.len() {
         assert!(world.restored(&bytes[..end]).is_err());
@@ -316,7 +298,7 @@ fn g6_what_was_thrown_away_or_shared_is_not_restored() {
     let mut new = world();
     new.send(5, Verdict::Success);
     for name in [Key::NEW, Key::OVERFLOW] {
-        new.throttler.restore(new.now, &mut Reader::renaming(&old.saved(), &[KEY, Key::OVERFLOW, name])).unwrap();
+        new.gate.restore(new.now, &mut Reader::renaming(&old.saved(), &[KEY, Key::OVERFLOW, name])).unwrap();
         assert_eq!(new.saved(), world().saved());
     }
 }

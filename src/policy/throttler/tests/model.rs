@@ -34,7 +34,7 @@ fn agrees_with_a_naive_log() {
             }
             if rng.between(0, 20) == 0 {
                 let bytes = world.saved();
-                world.throttler = world.restored(&bytes).unwrap();
+                world.gate = world.restored(&bytes).unwrap();
                 assert_eq!(world.saved(), bytes);
             }
         }
