@@ -1,0 +1,7 @@
+//! What others ask of policies like these: their acceptance lists, line by line, on virtual time and the real engine.
+//!
+//! A line is a test that is named after it; a file is one source.
+#![cfg(not(target_family = "wasm"))]
+
+mod resilix;
+mod stoic;

@@ -1,0 +1,1 @@
+//! Stoic, "Resilience policies", section Testing.
