@@ -4,4 +4,5 @@
 #![cfg(not(target_family = "wasm"))]
 
 mod resilix;
+mod retry_budget;
 mod stoic;
