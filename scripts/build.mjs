@@ -9,7 +9,7 @@
 //   build/test/**              tsc: js/test, only for the tests (build/src is dist/, see linkTestsToDist)
 
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inRoot, isMain, main, run, say, seconds } from "./run.mjs";
 import { ensureNodeModules, ensureRustTarget, ensureWasmBindgen, node22 } from "./setup.mjs";
@@ -110,7 +110,10 @@ function shimInputs() {
  */
 function linkTestsToDist() {
   const link = inRoot("build", "src");
-  if (!existsSync(link)) symlinkSync(inRoot("dist"), link);
+  const target = join("..", "dist"); // a folder that is copied with it must not test the old place's
+  if (lstatSync(link, { throwIfNoEntry: false }) && readlinkSync(link) === target) return;
+  rmSync(link, { force: true });
+  symlinkSync(target, link);
 }
 
 /** Removes compiled files whose source is gone, so that nothing imports or publishes what no longer exists. */
