@@ -26,7 +26,7 @@ export class Engine {
   epoch = 0;
   /** The latest verb's reading of the clock. */
   now = 0;
-  /** How to wake the calls that wait, by handle. */
+  /** How to wake the calls that wait, by their places in the slab: one that a runtime has dropped makes room for the next. */
   readonly sleepers = new Map<number, () => void>();
   keys = new KeyNames();
 
@@ -189,7 +189,7 @@ export class Engine {
     if (decision & WOKEN) {
       const { numbers } = this.#instance!;
       const count = this.#instance!.word(AT.wokenCount);
-      for (let i = 0; i < count; i++) this.sleepers.get(numbers[AT.woken + i]!)?.();
+      for (let i = 0; i < count; i++) this.sleepers.get(placeOf(numbers[AT.woken + i]!))?.();
     }
     if (decision & EVENTS) this.ask((exports, instance) => this.events.drain(exports, instance), undefined);
     return epoch === this.epoch ? decision & ~ATTEND : UNGUARDED;
@@ -222,6 +222,11 @@ export class Engine {
       accept(instance, settings, -exports.config_set(policy, option, number));
     }
   }
+}
+
+/** Where a call lives in the engine's slab: its handle without the generation. */
+export function placeOf(handle: number): number {
+  return handle % 2 ** 20;
 }
 
 /** Firefox has an error of its own for a stack that overflowed. */

@@ -11,6 +11,7 @@ import { isResponse } from "./outcome.js";
 export function holdToEnd<T>({ site: { engine }, handle, epoch }: Call<T>, result: unknown, beatMs: number): unknown {
   let over = false;
   let read = true;
+  let reading = false;
   let disarm: (() => void) | undefined;
   const end = (): void => {
     if (over) return;
@@ -20,7 +21,7 @@ export function holdToEnd<T>({ site: { engine }, handle, epoch }: Call<T>, resul
   };
   const beat = (): void => {
     if (!read || epoch !== engine.epoch) return;
-    read = false;
+    read = reading; // somebody may wait for a long time
     engine.wake(handle);
     disarm = engine.host.arm(beatMs, beat);
   };
@@ -31,9 +32,10 @@ export function holdToEnd<T>({ site: { engine }, handle, epoch }: Call<T>, resul
   disarm = engine.host.arm(beatMs, beat);
   const reader = result.body.getReader();
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
-    read = true;
+    read = reading = true;
     try {
       const { done, value } = await reader.read();
+      reading = false;
       if (!done) return controller.enqueue(value);
       end();
       controller.close();

@@ -4,6 +4,7 @@
 import { discard, follow, followToEnd, reasonOf, unfollow, type Follower } from "./body.js";
 import { Attempt, DROPPED, FULFILLED, REJECTED, RUNNING, type Call } from "./call.js";
 import { attemptOf, DONE, droppedBy, HELD, KIND, REJECT, SEND, UNGUARDED, WAIT } from "./decision.js";
+import { placeOf } from "./engine.js";
 import { RejectedError, TimeoutError } from "./errors.js";
 import { POLICIES, REFUSAL_REASONS, STOP_REASONS } from "./generated/vocabulary.js";
 import { holdToEnd } from "./held.js";
@@ -21,7 +22,8 @@ export class Race<T> implements Follower {
   #attempts: Attempt<T>[] = [];
   #sent = 0;
   #over = false;
-  #asleep = false;
+  /** Wakes this call while it sleeps. */
+  #ring: (() => void) | undefined;
   #disarm: (() => void) | undefined;
   /** What the last attempt given up had brought: an error, or status and headers. */
   #discarded: unknown;
@@ -223,8 +225,7 @@ export class Race<T> implements Follower {
     } catch {
       return; // its timer will do
     }
-    this.#asleep = true;
-    void new Promise<void>((resolve) => engine.sleepers.set(handle, resolve)).then(this.#wake);
+    void new Promise<void>((resolve) => engine.sleepers.set(placeOf(handle), (this.#ring = resolve))).then(this.#wake);
   }
 
   /** Calls off what would wake this call. */
@@ -235,8 +236,10 @@ export class Race<T> implements Follower {
       // It will ring for nobody.
     }
     this.#disarm = undefined;
-    if (this.#asleep) this.#call.site.engine.sleepers.delete(this.#call.handle);
-    this.#asleep = false;
+    if (this.#ring === undefined) return;
+    const { site: { engine: { sleepers } }, handle } = this.#call;
+    if (sleepers.get(placeOf(handle)) === this.#ring) sleepers.delete(placeOf(handle));
+    this.#ring = undefined;
   }
 
   // ——— the end ———

@@ -85,6 +85,33 @@ test("a body that is cancelled, or that nobody reads any more, does not hold its
   }
 });
 
+test("a slow body that somebody waits for holds its slot, however long it pauses", async () => {
+  const { host, guard } = shim();
+  let body!: ReadableStreamDefaultController<Uint8Array>;
+  const upstream = new Upstream(async () => new Response(new ReadableStream({ start: (controller) => void (body = controller) })), status(200));
+  const payments = guard(bulkhead({ release: "body" }), { fetch: upstream.fetch });
+  const text = (await payments.fetch(URL_A)).text();
+  for (const piece of ["one ", "two"]) {
+    await host.pass(60_000);
+    assert.equal(((await reasonOf(payments.fetch(URL_A))) as RejectedError).reason, "bulkhead-full");
+    body.enqueue(new TextEncoder().encode(piece));
+  }
+  body.close();
+  assert.equal(await text, "one two");
+  assert.equal((await payments.fetch(URL_A)).status, 200);
+});
+
+test("of calls that a runtime dropped in line nothing is kept that grows", async () => {
+  const { host, engine, guard } = shim();
+  const payments = guard(bulkhead({ queue: 1 }), { fetch: () => new Promise<Response>(() => {}) });
+  for (let round = 0; round < 50; round++) {
+    for (let call = 0; call < 2; call++) payments.fetch(URL_A).catch(() => {});
+    host.timers = []; // nobody will hear of them again
+    host.time += 3_600_000;
+  }
+  assert.ok(engine.sleepers.size < 5, `${engine.sleepers.size}`);
+});
+
 test("a rate limiter refuses what comes too soon and says when to come again; with a line it makes it wait its turn", async () => {
   const { host, guard } = shim();
   const limited = guard({ rateLimiter: { rate: 1, interval: "1s" } }, { fetch: async () => status(200) });
