@@ -6,8 +6,8 @@
 
 use alloc::boxed::Box;
 
-use crate::policy::Kind;
 use crate::ratio::Ratio;
+use crate::registry::Kind;
 use crate::snapshot;
 use crate::time::Duration;
 
@@ -254,7 +254,7 @@ macro_rules! options {
 
         impl $Config {
             /// The policy it configures.
-            pub const KIND: $crate::policy::Kind = $crate::policy::Kind::$kind;
+            pub const KIND: $crate::registry::Kind = $crate::registry::Kind::$kind;
 
             /// Its options, in order.
             pub const OPTIONS: &'static [$crate::config::OptionSpec] = {
@@ -300,7 +300,7 @@ macro_rules! options {
         }
 
         impl $crate::config::Config for $Config {
-            fn kind(&self) -> $crate::policy::Kind {
+            fn kind(&self) -> $crate::registry::Kind {
                 Self::KIND
             }
 

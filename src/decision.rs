@@ -1,7 +1,7 @@
 //! What the engine answers: one decision a verb, and everything the host must do next is in it.
 
 use crate::id::CallId;
-use crate::policy::Kind;
+use crate::registry::Kind;
 use crate::time::HostTime;
 
 /// The answer to every verb.

@@ -16,8 +16,9 @@ use crate::key::{Key, Keys};
 use crate::metrics::Metrics;
 use crate::outcome::Outcome;
 use crate::policy::budget::Budget;
-use crate::policy::{Cx, Gate, Kind, StackConfig};
+use crate::policy::{Cx, Gate, Kind};
 use crate::random::Rng;
+use crate::stack_config::StackConfig;
 use crate::time::{Clock, Duration, HostTime, Instant};
 
 use calls::Calls;

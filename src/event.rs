@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use crate::decision::{AttemptNumber, RefusalReason, StopReason};
 use crate::id::StackId;
 use crate::key::Key;
-use crate::policy::Kind;
 use crate::ratio::Ratio;
+use crate::registry::Kind;
 use crate::time::{Duration, Instant};
 
 /// One thing that happened.

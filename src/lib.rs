@@ -75,6 +75,7 @@ pub mod policy;
 mod random;
 mod ratio;
 pub mod snapshot;
+mod stack_config;
 mod time;
 
 pub use call::{Facts, Repeat};
@@ -85,7 +86,8 @@ pub use id::{CallId, ObjectId, StackId};
 pub use key::{Key, Keyed, MAX_KEYS};
 pub use metrics::{LATENCY_BUCKETS, Metrics};
 pub use outcome::{Outcome, Overload, Verdict};
-pub use policy::{Kind, Part, StackConfig};
 pub use random::Rng;
 pub use ratio::Ratio;
+pub use registry::Kind;
+pub use stack_config::{Part, Slot, StackConfig};
 pub use time::{Clock, Duration, HostTime, Instant};

@@ -1,20 +1,20 @@
-//! What a policy is, and the registry of all there are.
+//! What a policy is.
 //!
 //! Four *schedulers* (deadline, retry, hedge, attempt timeout) shape a call; the engine's step names them. All other
 //! policies are *gates*: the engine knows them only through [`Gate`] and asks them in the registry's order.
 
-use alloc::boxed::Box;
 use core::any::Any;
 
-use crate::config::{self, Config, ConfigError, OptionSpec};
 use crate::decision::{AttemptNumber, RefusalReason};
 use crate::event::{Event, EventLog, What};
-use crate::id::{CallId, ObjectId, StackId};
+use crate::id::{CallId, StackId};
 use crate::key::Key;
 use crate::outcome::Verdict;
 use crate::random::Rng;
 use crate::snapshot::{Damaged, Reader, Writer};
 use crate::time::{Duration, Instant};
+
+pub use crate::registry::Kind;
 
 pub mod attempt_timeout;
 pub mod budget;
@@ -30,36 +30,6 @@ mod lent;
 pub mod rate_limiter;
 pub mod retry;
 pub mod throttler;
-
-// The position is the precedence; docs/adr/0004-fixed-order.md says why each stands where it does.
-registry! {
-    outer {
-        /// The call's total time.
-        Deadline = "deadline", deadline: deadline::Config;
-        /// Repeats after failures.
-        Retry = "retry", retry: retry::Config;
-        /// What repeats may cost together.
-        Budget = "budget", budget: Part<budget::Config>;
-        /// A second attempt beside a slow one.
-        Hedge = "hedge", hedge: hedge::Config;
-    }
-    gates {
-        /// Refuses a share of all attempts, the larger the less the upstream accepts.
-        Throttler = "throttler", throttler: throttler::Throttler;
-        /// Stops calling what keeps failing.
-        Breaker = "breaker", breaker: circuit_breaker::CircuitBreaker;
-        /// Lets as many attempts run at once as their latencies say is good.
-        ConcurrencyLimiter = "concurrencyLimiter", concurrency_limiter: concurrency_limiter::ConcurrencyLimiter;
-        /// So many attempts at once.
-        Bulkhead = "bulkhead", bulkhead: bulkhead::Bulkhead;
-        /// So many attempts in so much time.
-        RateLimiter = "rateLimiter", rate_limiter: rate_limiter::RateLimiter;
-    }
-    inner {
-        /// The time of one attempt.
-        AttemptTimeout = "attemptTimeout", attempt_timeout: attempt_timeout::Config;
-    }
-}
 
 /// A policy that lets attempts through, makes them wait, or refuses them.
 ///
@@ -240,79 +210,6 @@ impl Woken {
     pub(crate) fn clear(&mut self) {
         self.count = 0;
     }
-}
-
-/// A gate or a budget of one stack's own, or one that several stacks share.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Part<C> {
-    /// Made for this stack alone.
-    Own(C),
-    /// Made before, with [`Engine::share`](crate::Engine::share) or [`Engine::share_budget`](crate::Engine::share_budget).
-    Shared(ObjectId),
-}
-
-/// One policy's place in a stack's configuration, for hosts that see only numbers.
-pub trait Slot {
-    /// Turns the policy on, with its defaults where nothing is set.
-    fn turn_on(&mut self);
-
-    /// The settings of the stack's own policy, which this turns on where it is off or shared.
-    fn own(&mut self) -> Option<&mut dyn Config>;
-
-    /// Turns the policy on as a shared object; `false` where the policy cannot be shared.
-    fn share(&mut self, object: ObjectId) -> bool;
-}
-
-impl dyn Slot + '_ {
-    /// Turns the policy on and sets one option.
-    ///
-    /// # Errors
-    /// Names the option, the number and the range.
-    pub fn set(&mut self, option: usize, number: f64) -> Result<(), ConfigError> {
-        self.own().map_or(Ok(()), |config| config::set(config, option, number))
-    }
-}
-
-impl<C: Config + Default> Slot for Option<C> {
-    fn turn_on(&mut self) {
-        self.own();
-    }
-
-    fn own(&mut self) -> Option<&mut dyn Config> {
-        Some(self.get_or_insert_default())
-    }
-
-    fn share(&mut self, _object: ObjectId) -> bool {
-        false
-    }
-}
-
-impl<C: Config + Default> Slot for Option<Part<C>> {
-    fn turn_on(&mut self) {
-        if self.is_none() {
-            self.own();
-        }
-    }
-
-    fn own(&mut self) -> Option<&mut dyn Config> {
-        if !matches!(self, Some(Part::Own(_))) {
-            *self = Some(Part::Own(C::default()));
-        }
-        match self {
-            Some(Part::Own(config)) => Some(config),
-            _ => None,
-        }
-    }
-
-    fn share(&mut self, object: ObjectId) -> bool {
-        *self = Some(Part::Shared(object));
-        true
-    }
-}
-
-pub(crate) enum BuiltGate {
-    Own(Box<dyn Gate>),
-    Shared(ObjectId),
 }
 
 /// The most gates one stack has.

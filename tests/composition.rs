@@ -3,9 +3,8 @@
 
 use forbear::event::{Counted, IgnoreReason, VerdictWord, What};
 use forbear::policy::circuit_breaker::{CircuitBreaker, StateWord};
-use forbear::policy::{Kind, Part};
-use forbear::policy::{attempt_timeout, budget, circuit_breaker, deadline, hedge, retry};
-use forbear::{Facts, Key, Outcome, Ratio, Repeat, StackConfig, StackId, Verdict};
+use forbear::policy::{Kind, attempt_timeout, budget, circuit_breaker, deadline, hedge, retry};
+use forbear::{Facts, Key, Outcome, Part, Ratio, Repeat, StackConfig, StackId, Verdict};
 
 use script::{Script, at, failure, ms, success, unavailable};
 

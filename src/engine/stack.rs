@@ -10,7 +10,8 @@ use crate::engine::desk::Desk;
 use crate::id::ObjectId;
 use crate::policy::budget::{self, Budget};
 use crate::policy::retry::{self, Retry};
-use crate::policy::{BuiltGate, Gate, Kind, MAX_GATES, Part, StackConfig, attempt_timeout, deadline, hedge};
+use crate::policy::{Gate, Kind, MAX_GATES, attempt_timeout, deadline, hedge};
+use crate::stack_config::{BuiltGate, Part, StackConfig};
 use crate::time::{Duration, Instant};
 
 /// One parsed stack. Gates and budgets live in the desk's arena, so that stacks can share them.

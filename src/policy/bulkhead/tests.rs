@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::policy::crowd::{Crowd, State};
-use crate::policy::{Part, attempt_timeout, deadline, hedge, rate_limiter};
+use crate::policy::{attempt_timeout, deadline, hedge, rate_limiter};
 use crate::random::Rng;
-use crate::{Facts, StackConfig, StackId, Verdict};
+use crate::{Facts, Part, StackConfig, StackId, Verdict};
 
 const FULL: State = State::Refused(RefusalReason::BulkheadFull, None);
 

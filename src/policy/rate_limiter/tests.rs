@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::policy::crowd::{Crowd, State};
-use crate::policy::{Part, bulkhead, circuit_breaker, deadline, retry};
+use crate::policy::{bulkhead, circuit_breaker, deadline, retry};
 use crate::random::Rng;
-use crate::{Facts, HostTime, StackConfig, StackId, Verdict};
+use crate::{Facts, HostTime, Part, StackConfig, StackId, Verdict};
 
 mod bounds;
 mod company;

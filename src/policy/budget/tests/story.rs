@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::id::StackId;
-use crate::policy::{Kind, Part, StackConfig, retry};
-use crate::{Engine, Facts, HostTime, Outcome, Step};
+use crate::policy::{Kind, retry};
+use crate::{Engine, Facts, HostTime, Outcome, Part, StackConfig, Step};
 
 /// Twelve jobs call a host that is down for all of them, with three repeats each; one of them is hopeless whoever
 /// asks. Answers how many calls are fired.

@@ -1,0 +1,153 @@
+//! What a stack is made of: which policies it has, and how each is set.
+
+use alloc::boxed::Box;
+
+use crate::config::{self, Config, ConfigError, OptionSpec};
+use crate::id::ObjectId;
+// The registry names policies by their modules.
+use crate::policy::*;
+
+macro_rules! stack_config {
+    (
+        outer { $($(#[$outer_doc:meta])* $Outer:ident = $outer_word:literal, $outer:ident: $Outer_slot:ty;)* }
+        gates { $($(#[$gate_doc:meta])* $GateKind:ident = $gate_word:literal, $gate:ident: $module:ident::$Gate:ident;)* }
+        inner { $($(#[$inner_doc:meta])* $Inner:ident = $inner_word:literal, $inner:ident: $Inner_slot:ty;)* }
+    ) => {
+        /// Which policies a stack has, and how each is set. What is `None` is off.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct StackConfig {
+            $($(#[$outer_doc])* pub $outer: Option<$Outer_slot>,)*
+            $($(#[$gate_doc])* pub $gate: Option<Part<$module::Config>>,)*
+            $($(#[$inner_doc])* pub $inner: Option<$Inner_slot>,)*
+            /// Gates of your own, shared with the engine before; each stands where its kind stands.
+            pub others: alloc::vec::Vec<ObjectId>,
+        }
+
+        impl StackConfig {
+            /// Everything off.
+            pub const OFF: Self = Self {
+                $($outer: None,)*
+                $($gate: None,)*
+                $($inner: None,)*
+                others: alloc::vec::Vec::new(),
+            };
+
+            /// The place of one policy's settings.
+            pub fn slot(&mut self, kind: Kind) -> &mut dyn Slot {
+                match kind {
+                    $(Kind::$Outer => &mut self.$outer,)*
+                    $(Kind::$GateKind => &mut self.$gate,)*
+                    $(Kind::$Inner => &mut self.$inner,)*
+                }
+            }
+
+            /// Builds the gate of this kind, if there is one and it is on.
+            ///
+            /// # Errors
+            /// Its configuration is refused.
+            pub(crate) fn build_gate(&self, kind: Kind) -> Result<Option<BuiltGate>, ConfigError> {
+                match kind {
+                    $(Kind::$GateKind => match self.$gate {
+                        None => Ok(None),
+                        Some(Part::Shared(object)) => Ok(Some(BuiltGate::Shared(object))),
+                        Some(Part::Own(config)) => Ok(Some(BuiltGate::Own(Box::new($module::$Gate::new(config)?)))),
+                    },)*
+                    _ => Ok(None),
+                }
+            }
+        }
+
+        impl Kind {
+            /// The policy's options, in the order of their positions.
+            #[must_use]
+            pub fn options(self) -> &'static [OptionSpec] {
+                match self {
+                    $(Self::$Outer => $outer::Config::OPTIONS,)*
+                    $(Self::$GateKind => $module::Config::OPTIONS,)*
+                    $(Self::$Inner => $inner::Config::OPTIONS,)*
+                }
+            }
+
+            /// The option's default, as a number; NaN for off.
+            #[must_use]
+            pub fn default_of(self, option: usize) -> f64 {
+                StackConfig::default().slot(self).own().map_or(f64::NAN, |config| config::number(config, option))
+            }
+        }
+    };
+}
+
+policies!(stack_config);
+
+/// A gate or a budget of one stack's own, or one that several stacks share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Part<C> {
+    /// Made for this stack alone.
+    Own(C),
+    /// Made before, with [`Engine::share`](crate::Engine::share) or [`Engine::share_budget`](crate::Engine::share_budget).
+    Shared(ObjectId),
+}
+
+/// One policy's place in a stack's configuration, for hosts that see only numbers.
+pub trait Slot {
+    /// Turns the policy on, with its defaults where nothing is set.
+    fn turn_on(&mut self);
+
+    /// The settings of the stack's own policy, which this turns on where it is off or shared.
+    fn own(&mut self) -> Option<&mut dyn Config>;
+
+    /// Turns the policy on as a shared object; `false` where the policy cannot be shared.
+    fn share(&mut self, object: ObjectId) -> bool;
+}
+
+impl dyn Slot + '_ {
+    /// Turns the policy on and sets one option.
+    ///
+    /// # Errors
+    /// Names the option, the number and the range.
+    pub fn set(&mut self, option: usize, number: f64) -> Result<(), ConfigError> {
+        self.own().map_or(Ok(()), |config| config::set(config, option, number))
+    }
+}
+
+impl<C: Config + Default> Slot for Option<C> {
+    fn turn_on(&mut self) {
+        self.own();
+    }
+
+    fn own(&mut self) -> Option<&mut dyn Config> {
+        Some(self.get_or_insert_default())
+    }
+
+    fn share(&mut self, _object: ObjectId) -> bool {
+        false
+    }
+}
+
+impl<C: Config + Default> Slot for Option<Part<C>> {
+    fn turn_on(&mut self) {
+        if self.is_none() {
+            self.own();
+        }
+    }
+
+    fn own(&mut self) -> Option<&mut dyn Config> {
+        if !matches!(self, Some(Part::Own(_))) {
+            *self = Some(Part::Own(C::default()));
+        }
+        match self {
+            Some(Part::Own(config)) => Some(config),
+            _ => None,
+        }
+    }
+
+    fn share(&mut self, object: ObjectId) -> bool {
+        *self = Some(Part::Shared(object));
+        true
+    }
+}
+
+pub(crate) enum BuiltGate {
+    Own(Box<dyn Gate>),
+    Shared(ObjectId),
+}
