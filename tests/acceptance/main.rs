@@ -3,6 +3,8 @@
 //! A line is a test that is named after it; a file is one source.
 #![cfg(not(target_family = "wasm"))]
 
+mod mettle;
 mod resilix;
 mod retry_budget;
 mod stoic;
+mod tower;
