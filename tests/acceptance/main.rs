@@ -4,6 +4,7 @@
 #![cfg(not(target_family = "wasm"))]
 
 mod mettle;
+mod peers;
 mod resilix;
 mod retry_budget;
 mod stoic;
