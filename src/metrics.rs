@@ -15,8 +15,8 @@ pub struct Metrics {
     pub verdicts: [u32; VerdictWord::ALL.len()],
     /// Refused calls by reason, in the order of [`RefusalReason`].
     pub refusals: [u32; RefusalReason::ALL.len()],
-    /// Settled attempts by latency: bucket *i* counts those below 2^*i* milliseconds, the last one all others. Refused
-    /// calls are never in it.
+    /// Settled attempts by latency: bucket *i* counts those below 2^*i* milliseconds, the last one all others. Refusals
+    /// are never in it, a nested stack's no more than our own.
     pub latencies: [u32; LATENCY_BUCKETS],
 }
 
@@ -40,6 +40,10 @@ impl Metrics {
 
     pub(crate) fn settle(&mut self, verdict: VerdictWord, latency: Duration) {
         increment(self.verdicts.get_mut(usize::from(verdict.code())));
+        // Nothing was sent: how quickly a nested stack refuses says nothing about the upstream.
+        if verdict == VerdictWord::Rejected {
+            return;
+        }
         let millis = latency.as_nanos() / NANOS_PER_MILLI;
         let bucket = (u64::BITS - millis.leading_zeros()) as usize;
         increment(self.latencies.get_mut(bucket.min(LATENCY_BUCKETS - 1)));
@@ -73,5 +77,12 @@ mod tests {
         assert_eq!(metrics.latencies[..3], [1, 1, 2]);
         assert_eq!((metrics.latencies[9], metrics.latencies[15]), (1, 2));
         assert_eq!(metrics.verdicts[0], 7);
+    }
+
+    #[test]
+    fn a_refusal_of_a_nested_stack_is_no_latency() {
+        let mut metrics = Metrics::default();
+        metrics.settle(VerdictWord::Rejected, Duration::ZERO);
+        assert_eq!((metrics.verdicts[5], metrics.latencies), (1, [0; LATENCY_BUCKETS]));
     }
 }
