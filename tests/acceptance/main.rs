@@ -3,8 +3,10 @@
 //! A line is a test that is named after it; a file is one source.
 #![cfg(not(target_family = "wasm"))]
 
+mod host;
 mod mettle;
 mod peers;
+mod refusals;
 mod resilix;
 mod retry_budget;
 mod stoic;
