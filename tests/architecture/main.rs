@@ -5,6 +5,7 @@ use source::{Source, sources};
 mod defaults;
 mod docs;
 mod imports;
+mod others;
 mod policies;
 mod source;
 
