@@ -105,6 +105,9 @@ pub(crate) enum Want {
     Held,
     /// Its lease ended: what it held was taken back, and only late evidence is still welcome.
     Outlived,
+    /// Its lease ended while it waited to send its first attempt: it lost its places in line, and no more, should it be
+    /// heard of after all.
+    Lost,
 }
 
 /// An attempt in flight.

@@ -267,14 +267,14 @@ impl Engine {
     }
 
     /// There is no room for a new call: calls whose lease has ended make some, and so do those that only might bring
-    /// late evidence.
+    /// late evidence or might come back.
     #[cold]
     fn make_room(&mut self, verb: &mut Verb) {
         if self.calls.may_have_ended(verb.now) {
             self.end_leases(NOBODY, verb);
         }
         for index in 0..self.calls.slots() {
-            if self.calls.get(index).is_some_and(|call| call.want == Want::Outlived) {
+            if self.calls.get(index).is_some_and(|call| matches!(call.want, Want::Outlived | Want::Lost)) {
                 self.calls.end(index);
             }
         }

@@ -1,10 +1,11 @@
 //! How attempts and calls end: by a result, by a refusal, because the caller left, or because nobody was heard of.
 
-use crate::call::{Attempt, Slots, Want};
+use crate::call::{Attempt, Slots, Waiting, Want};
 use crate::decision::{AttemptNumber, RefusalReason, Rejection, Step, StopReason};
 use crate::engine::desk::latency;
 use crate::engine::turn::{Ruling, Turn};
 use crate::event::What;
+use crate::key::Key;
 use crate::outcome::{Outcome, Verdict};
 use crate::policy::Ended;
 use crate::time::{Duration, Instant};
@@ -116,7 +117,7 @@ impl Turn<'_> {
     /// The caller left: permits return, and nothing counts as evidence. Or the body of a held call has ended.
     pub fn caller_left(&mut self) -> Ruling {
         match self.call.want {
-            Want::Outlived => return Ruling::Over(Step::Unguarded, Instant::NEVER),
+            Want::Outlived | Want::Lost => return Ruling::Over(Step::Unguarded, Instant::NEVER),
             Want::Held => self.take_back(),
             _ => {
                 self.leave_lines();
@@ -153,20 +154,37 @@ impl Turn<'_> {
 
 /// Leases.
 impl Turn<'_> {
-    /// The first time, a call loses what it holds but may still bring evidence; the second time it is forgotten.
+    /// The first time, a call loses what it holds but may still bring evidence, or come back; the second time it is
+    /// forgotten.
     pub fn end_lease(&mut self) -> Ruling {
-        if self.call.want == Want::Outlived {
+        if matches!(self.call.want, Want::Outlived | Want::Lost) {
             return Ruling::Over(Step::Unguarded, Instant::NEVER);
         }
         let attempts = self.call.running.count();
         self.tell(None, || What::LeaseEnded { attempts });
+        let Waiting { since, .. } = self.call.waiting;
         self.leave_lines();
         self.desk.refund(self.stack, self.call);
         self.take_back();
         self.unpin_key();
+        if self.call.sent == 0 {
+            self.call.want = Want::Lost;
+            self.call.waiting = Waiting { since, ..Waiting::NOWHERE };
+            return Ruling::Lingers;
+        }
         let has_evidence = attempts > 0 && self.call.want != Want::Held;
         self.call.want = Want::Outlived;
         if has_evidence { Ruling::Lingers } else { Ruling::Over(Step::Unguarded, Instant::NEVER) }
+    }
+
+    /// A call that waited and was not heard of in time is, after all: its host was held up. It asks like a newcomer that has
+    /// waited as long as it has; a key whose number stands for another name by now is one of many.
+    #[cold]
+    pub fn come_back(&mut self) {
+        if self.call.tenancy.take().is_some_and(|own| own != self.keys.tenancy(self.call.key)) {
+            self.call.key = Key::OVERFLOW;
+        }
+        self.call.want = Want::Primary(self.now());
     }
 
     /// An attempt of a call that outlived its lease has ended after all: its evidence counts, unless its key's number

@@ -51,6 +51,9 @@ pub(super) enum Ruling {
 
 impl Turn<'_> {
     pub fn take(&mut self, input: Input<'_>) -> Ruling {
+        if self.call.want == Want::Lost && !matches!(input, Input::Leaves) {
+            self.come_back();
+        }
         match (self.call.want, input) {
             (_, Input::Leaves) => self.caller_left(),
             (Want::Outlived, Input::Ended(attempt, outcome)) => self.late_evidence(attempt, outcome),

@@ -52,8 +52,11 @@ impl Slots {
         if timeout <= now {
             return Told::TooLong;
         }
-        let is_near = self.line.cost_ahead(place, Waiter::is_present, now, HINTED as u64) < HINTED as u64;
-        Told::Wait(timeout.min(now + if is_near { NEAR } else { FAR }))
+        // Every slot may be free each time, and then somebody must come for it though no hint arrives: as many as there are
+        // slots ask again soon, as many behind them a step later, and so on.
+        let row = bounds.slots.clamp(HINTED as u32, WIDEST);
+        let ahead = self.line.cost_ahead(place, Waiter::is_present, now, u64::from(row * MOST_STEPS)) as u32;
+        Told::Wait(timeout.min(now + STEP.saturating_mul(u64::from(1 + ahead / row))))
     }
 
     /// Takes a slot, and leaves the line.
@@ -117,9 +120,11 @@ impl Slots {
 }
 
 /// How soon the first in line ask again. Ours: a lost hint costs no more.
-const NEAR: Duration = Duration::from_millis(50);
-/// How soon the others ask again. Ours.
-const FAR: Duration = Duration::from_millis(250);
+const STEP: Duration = Duration::from_millis(50);
+/// By how many steps more the last ask again. Ours: a quarter of a second in all.
+const MOST_STEPS: u32 = 4;
+/// How many ask together at most. Ours: the first do so twenty times a second.
+const WIDEST: u32 = 32;
 
 #[cfg(test)]
 mod tests;

@@ -37,6 +37,8 @@ pub(super) enum State {
     Runs,
     Over,
     Refused(RefusalReason, Option<HostTime>),
+    /// It waited, and the engine does not know it any more: its host would send it unguarded.
+    Alone,
     /// Its host will say no more.
     Dead,
 }
@@ -125,6 +127,11 @@ impl Crowd {
         core::iter::from_fn(|| self.engine.events().pop()).map(|event| event.what).collect()
     }
 
+    /// The host is held up: nobody is heard of meanwhile.
+    pub fn stall(&mut self, ms: u64) {
+        self.now = self.after(ms);
+    }
+
     pub fn die(&mut self, guest: usize) {
         (self.guests[guest].state, self.guests[guest].due) = (State::Dead, None);
     }
@@ -144,6 +151,7 @@ impl Crowd {
                 let late = Duration::from_nanos(self.rng.between(0, self.late.as_nanos()));
                 (State::Waits, decision.at.map(|at| at + late))
             }
+            Step::Unguarded if its.state == State::Waits => (State::Alone, None),
             Step::Done { .. } | Step::Unguarded => (State::Over, None),
             Step::Reject(rejection) => (State::Refused(rejection.reason, decision.at), None),
         };

@@ -35,11 +35,18 @@ fn asks(slots: &Slots, place: Option<u32>, ms: u64) -> Told {
 }
 
 #[test]
-fn the_first_three_ask_again_after_50_ms_and_the_others_after_250() {
-    let (slots, places) = crowded(4);
-    assert_eq!(asks(&slots, Some(places[2]), 7), Told::Wait(at(57)));
-    assert_eq!(asks(&slots, Some(places[3]), 7), Told::Wait(at(257)));
-    assert_eq!(asks(&slots, None, 7), Told::Wait(at(257)));
+fn the_first_ask_again_after_50_ms_and_each_row_behind_them_50_ms_later_up_to_250() {
+    for (slots, row) in [(1, 3), (3, 3), (10, 10), (1_000, 32)] {
+        let bounds = Bounds { slots, queue: 300, patience: None };
+        let mut all = Slots::default();
+        (0..slots).for_each(|_| all.take(None));
+        let places: Vec<u32> = (0..300).map(|number| all.join(None, CallId::from_u64(number))).collect();
+        for (number, place) in (0..).zip(places) {
+            let delay = 50 * (1 + 4.min(number / row));
+            assert_eq!(all.ask(bounds, Some(place), at(0), at(7)), Told::Wait(at(7 + delay)), "{number} of {slots}");
+        }
+        assert_eq!(all.ask(bounds, None, at(0), at(7)), Told::Full);
+    }
     assert_eq!(asks(&full(), None, 7), Told::Wait(at(57)));
 }
 

@@ -216,8 +216,61 @@ fn g4_nothing_leaks_where_timers_are_late_hints_get_lost_and_hosts_die() {
             let last = crowd.arrive(0);
             assert_eq!(crowd.state(last), State::Runs, "seed {seed}");
         }
-        crowd.run_for(0);
+        // One that must wait, and leases are looked into.
+        crowd.arrive(0);
+        crowd.run_for(1_000);
         assert_eq!(crowd.taken_and_queued(), (0, 0), "seed {seed}");
+    }
+}
+
+#[test]
+fn g1_whoever_was_not_heard_of_for_hours_lines_up_again_and_passes_nobody() {
+    for stall_ms in [1_000, 5_500, 60_000, 7_200_000] {
+        let mut crowd = crowd(2, 9);
+        for guest in 0..9 {
+            crowd.arrive(10 + guest);
+        }
+        crowd.stall(stall_ms);
+        let newcomer = crowd.arrive(10);
+        crowd.run_for(5_000);
+        assert_eq!(crowd.all(State::Over).len(), 10, "after {stall_ms} ms");
+        assert!(crowd.most_at_once <= 2 + 2, "the two whose slots came back are still running");
+        assert_eq!(crowd.taken_and_queued(), (0, 0));
+        if stall_ms < 5_000 {
+            assert_eq!(crowd.who_started()[..9], [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        } else {
+            assert_eq!(crowd.who_started()[2], newcomer);
+        }
+    }
+}
+
+#[test]
+fn g5_whoever_comes_back_after_the_queue_timeout_waits_no_more() {
+    let mut crowd = Crowd::new(stack(Config { queue_timeout: Some(Duration::from_secs(5)), ..config(1, 9) }));
+    for _ in 0..4 {
+        crowd.arrive(100);
+    }
+    crowd.stall(3_600_000);
+    crowd.run_for(1_000);
+    // The first of them that asks finds the slot free, which beats the clock.
+    assert_eq!(crowd.who_started().len(), 2);
+    assert_eq!(crowd.all(State::Refused(RefusalReason::QueueTimeout, None)).len(), 2);
+}
+
+#[test]
+fn g3_a_line_moves_without_a_single_hint_at_worst_as_fast_as_its_timers() {
+    // All come at once, so all their timers ring at once and none in between: the worst there is.
+    for (hints, takes_ms, percent) in [(true, 5, 100), (true, 20, 100), (false, 20, 39), (false, 100, 97)] {
+        let mut crowd = crowd(10, 200);
+        crowd.hints = hints;
+        let from = crowd.now;
+        for _ in 0..200 {
+            crowd.arrive(takes_ms);
+        }
+        crowd.run_for(60_000);
+        assert_eq!(crowd.who_started(), (0..200).collect::<Vec<usize>>(), "first in, first out");
+        let took = crowd.started[199].1.since(from).as_millis_ceil() + takes_ms;
+        assert!(100 * 20 * takes_ms / took >= percent, "{hints} {takes_ms}: {}", 100 * 20 * takes_ms / took);
     }
 }
 
