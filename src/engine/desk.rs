@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::call::Call;
+use crate::call::{Attempt, Call};
 use crate::config::ConfigError;
 use crate::decision::Rejection;
 use crate::engine::stack::{Stack, too_many};
@@ -109,6 +109,25 @@ impl Desk {
         }
     }
 
+    /// Lends each of these gates, in their order, what a gate is lent for a verb.
+    #[inline]
+    fn lend_each(
+        &mut self,
+        gates: &[ObjectId],
+        stack: StackId,
+        verb: &mut Verb,
+        mut act: impl FnMut(usize, &mut dyn Gate, &mut Cx<'_>),
+    ) {
+        let Self { objects, log, woken } = self;
+        let mut cx = Cx { now: verb.now, rng: &mut verb.rng, log, woken, stack: Some(stack), policy: Kind::Throttler };
+        for (slot, object) in gates.iter().enumerate() {
+            if let Some(Object::Gate(kind, gate)) = objects.get_mut(usize::from(object.number())) {
+                cx.policy = *kind;
+                act(slot, gate.as_mut(), &mut cx);
+            }
+        }
+    }
+
     /// Whether any policy may not forget the key now.
     pub fn is_busy(&self, key: Key, now: Instant) -> bool {
         self.objects.iter().any(|object| match object {
@@ -195,14 +214,14 @@ impl Desk {
     /// Every gate said pass: takes from all of them what the attempt needs.
     pub fn take(&mut self, gates: &[ObjectId], call: &mut Call, attempt: usize, asker: &mut Asker, verb: &mut Verb) {
         asker.key = call.key;
-        for (slot, object) in gates.iter().enumerate() {
-            asker.place = call.waiting.place(slot);
-            let Some((gate, mut cx)) = self.lend(*object, Some(call.stack), verb) else { continue };
-            let note = gate.take(asker, &mut cx);
-            if let Some(kept) = call.attempts.get_mut(attempt).and_then(|attempt| attempt.notes.get_mut(slot)) {
-                *kept = note;
+        let Some(Attempt { notes, .. }) = call.attempts.get_mut(attempt) else { return };
+        let waiting = &call.waiting;
+        self.lend_each(gates, call.stack, verb, |slot, gate, cx| {
+            asker.place = waiting.place(slot);
+            if let Some(note) = notes.get_mut(slot) {
+                *note = gate.take(asker, cx);
             }
-        }
+        });
         call.waiting.since = Instant::NEVER;
     }
 
@@ -210,28 +229,26 @@ impl Desk {
     /// lines where it could go now.
     pub fn stand(&mut self, gates: &[ObjectId], call: &mut Call, asker: &mut Asker, verb: &mut Verb) {
         (asker.key, asker.since) = (call.key, call.waiting.since);
-        for (slot, object) in gates.iter().enumerate() {
-            asker.place = call.waiting.place(slot);
-            let Some((gate, mut cx)) = self.lend(*object, Some(call.stack), verb) else { continue };
+        let (key, places) = (call.key, &mut call.waiting.places);
+        self.lend_each(gates, call.stack, verb, |slot, gate, cx| {
+            let Some(place) = places.get_mut(slot) else { return };
+            asker.place = *place;
             if matches!(gate.ask(asker, cx.now), Answer::Wait(_)) {
-                let place = gate.join(asker, &mut cx);
-                if let Some(kept) = call.waiting.places.get_mut(slot) {
-                    *kept = Some(place);
-                }
-            } else if let Some(place) = asker.place {
-                gate.step_aside(call.key, place, &mut cx);
+                *place = Some(gate.join(asker, cx));
+            } else if let Some(place) = *place {
+                gate.step_aside(key, place, cx);
             }
-        }
+        });
     }
 
     /// The attempt waits no longer: its places in all lines are free.
     pub fn leave(&mut self, gates: &[ObjectId], call: &mut Call, verb: &mut Verb) {
-        for (slot, object) in gates.iter().enumerate() {
-            let Some(Some(standing)) = call.waiting.places.get(slot).copied() else { continue };
-            if let Some((gate, mut cx)) = self.lend(*object, Some(call.stack), verb) {
-                gate.leave(call.key, standing, &mut cx);
+        let (key, waiting) = (call.key, &call.waiting);
+        self.lend_each(gates, call.stack, verb, |slot, gate, cx| {
+            if let Some(place) = waiting.place(slot) {
+                gate.leave(key, place, cx);
             }
-        }
+        });
         call.waiting.since = Instant::NEVER;
     }
 
@@ -262,15 +279,15 @@ impl Desk {
         call: &mut Call,
         attempt: usize,
         verb: &mut Verb,
-        mut act: impl FnMut(&mut Box<dyn Gate>, Key, &mut Note, &mut Cx<'_>),
+        mut act: impl FnMut(&mut dyn Gate, Key, &mut Note, &mut Cx<'_>),
     ) {
-        let (key, stack) = (call.key, call.stack);
-        let Some(attempt) = call.attempts.get_mut(attempt) else { return };
-        for (object, note) in gates.iter().zip(&mut attempt.notes) {
-            if let Some((gate, mut cx)) = self.lend(*object, Some(stack), verb) {
-                act(gate, key, note, &mut cx);
+        let key = call.key;
+        let Some(Attempt { notes, .. }) = call.attempts.get_mut(attempt) else { return };
+        self.lend_each(gates, call.stack, verb, |slot, gate, cx| {
+            if let Some(note) = notes.get_mut(slot) {
+                act(gate, key, note, cx);
             }
-        }
+        });
     }
 }
 
