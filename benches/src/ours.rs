@@ -7,14 +7,16 @@ use forbear::policy::{
     attempt_timeout, budget, bulkhead, circuit_breaker, concurrency_limiter, deadline, hedge, rate_limiter, retry,
     throttler,
 };
-use forbear::{Duration, Key, MAX_KEYS, Part, StackConfig, Step, Verdict};
+use forbear::{Duration, Key, MAX_KEYS, Part, Ratio, StackConfig, Step, Verdict};
 
-use crate::host::{Host, full, full_open_for_a_day};
+use crate::host::{Host, MANY, all, full, full_open_for_a_day, unlimited};
 use crate::memory::{Use, used_by};
 use crate::neighbour;
 use crate::rounds::Case;
 
 const DIRECT: &str = "no policy, no engine";
+const ALL: &str = "every policy";
+const ONE_IN_FLIGHT: &str = "every policy, one call in flight";
 
 pub fn cases() -> Vec<Case> {
     let mut cases = vec![
@@ -29,9 +31,14 @@ pub fn cases() -> Vec<Case> {
         refused("refused by an open breaker")
             .beside(neighbour::ITS_OPEN_BREAKER, 0.1)
             .beside(neighbour::OPEN_BREAKER, None),
-        over_keys("all five, 1,024 keys in turn"),
+        over_keys("all five, 1,024 keys in turn", full()),
         one_in_ten_repeated("all five, one call in ten fails and is repeated"),
+        succeeds(ALL, all()).beside(neighbour::ITS_THREE_LAYERS, 0.12),
+        over_keys("every policy, 1,024 keys in turn", all()).beside(ALL, 1.5),
+        in_flight(ONE_IN_FLIGHT, 1),
+        in_flight("every policy, 10,000 calls in flight", MANY as usize).beside(ONE_IN_FLIGHT, 1.5),
     ];
+    cases.extend(refusals().map(|case| case.beside(neighbour::ITS_OPEN_BREAKER, 0.12)));
     cases.extend(singles().into_iter().map(|(name, config)| succeeds(name, config)));
     cases
 }
@@ -41,9 +48,6 @@ fn singles() -> Vec<(&'static str, StackConfig)> {
     let none = StackConfig::default;
     let retry = retry::Config { budget: false, ..retry::Config::default() };
     let budget = Part::Own(budget::Config::default());
-    // No call of the benchmark's is refused.
-    let most = rate_limiter::Config { rate: 1_000_000, ..rate_limiter::Config::default() };
-    let unlimited = rate_limiter::Config { interval: Duration::from_millis(1), ..most };
     vec![
         ("no policy", none()),
         ("deadline", StackConfig { deadline: Some(deadline::Config::default()), ..none() }),
@@ -53,7 +57,7 @@ fn singles() -> Vec<(&'static str, StackConfig)> {
         ("throttler", StackConfig { throttler: Some(Part::Own(throttler::Config::default())), ..none() }),
         ("breaker", StackConfig { breaker: Some(Part::Own(circuit_breaker::Config::default())), ..none() }),
         ("bulkhead", StackConfig { bulkhead: Some(Part::Own(bulkhead::Config::default())), ..none() }),
-        ("rate limiter", StackConfig { rate_limiter: Some(Part::Own(unlimited)), ..none() }),
+        ("rate limiter", StackConfig { rate_limiter: Some(Part::Own(unlimited())), ..none() }),
         (
             "concurrency limiter",
             StackConfig { concurrency_limiter: Some(Part::Own(concurrency_limiter::Config::default())), ..none() },
@@ -94,8 +98,56 @@ fn refused(name: &'static str) -> Case {
     .over(DIRECT)
 }
 
-fn over_keys(name: &'static str) -> Case {
-    let mut host = Host::new(full());
+/// Every policy is on, and one of them refuses.
+fn refusals() -> impl Iterator<Item = Case> {
+    let one = concurrency_limiter::Config { initial: 1, min: 1, max: 1, ..concurrency_limiter::Config::default() };
+    let day = Duration::from_secs(86_400);
+    let seldom = rate_limiter::Config { rate: 1, interval: day, ..rate_limiter::Config::default() };
+    let bulkhead = bulkhead::Config { concurrency: 1, ..bulkhead::Config::default() };
+    let most = throttler::Config { max_rejection: Ratio::from_percent(99), ..throttler::Config::default() };
+    let full = [
+        ("refused by a full concurrency limiter", StackConfig { concurrency_limiter: Some(Part::Own(one)), ..all() }),
+        ("refused by a full bulkhead", StackConfig { bulkhead: Some(Part::Own(bulkhead)), ..all() }),
+        ("refused by a rate limiter that is used up", StackConfig { rate_limiter: Some(Part::Own(seldom)), ..all() }),
+    ];
+    // It cannot refuse more: one call in a hundred is sent, and fails.
+    let throttled = StackConfig { retry: None, breaker: None, throttler: Some(Part::Own(most)), ..all() };
+    let throttled = fails("refused by a throttler, all but one in a hundred", throttled);
+    full.into_iter().map(|(name, config)| refused_while_one_is_held(name, config)).chain([throttled])
+}
+
+fn refused_while_one_is_held(name: &'static str, config: StackConfig) -> Case {
+    let mut host = Host::new(config);
+    host.hold();
+    Case::new(name, move || {
+        let step = host.call(Key::WHOLE, succeeding);
+        debug_assert!(matches!(step, Step::Reject(_)));
+        black_box(step);
+    })
+    .over(DIRECT)
+}
+
+fn fails(name: &'static str, config: StackConfig) -> Case {
+    let mut host = Host::new(config);
+    Case::new(name, move || {
+        black_box(host.call(Key::WHOLE, || black_box(Verdict::Transient)));
+    })
+    .over(DIRECT)
+}
+
+/// So many calls are in flight all the time; with each new one the oldest ends.
+fn in_flight(name: &'static str, many: usize) -> Case {
+    let mut host = Host::new(all());
+    Case::new(name, move || {
+        let step = host.replace_oldest(many);
+        debug_assert!(matches!(step, Step::Send(_)));
+        black_box(step);
+    })
+    .over(DIRECT)
+}
+
+fn over_keys(name: &'static str, config: StackConfig) -> Case {
+    let mut host = Host::new(config);
     let mut keys = host.keys(usize::from(MAX_KEYS)).into_iter().cycle();
     Case::new(name, move || {
         black_box(host.call(keys.next().unwrap_or(Key::WHOLE), succeeding));
@@ -123,6 +175,7 @@ pub fn allocations_of_warm_calls() -> Vec<(&'static str, u64)> {
         ("calls of which one in ten fails and is repeated", warm(full(), 1, Upstream::FailsOneInTen)),
         ("calls refused by an open breaker", warm(full_open_for_a_day(), 1, Upstream::Fails)),
         ("calls of 1,024 keys, one in ten repeated", warm(full(), all_keys, Upstream::FailsOneInTen)),
+        ("calls that succeed, every policy", warm(all(), 1, Upstream::Succeeds)),
     ]
 }
 
