@@ -21,7 +21,9 @@ fn a_second_settle_frees_nobody_elses_slot() {
         script.settle(over, 1, success(), at(1), "done 1 completed");
         script.settle(over, 1, success(), at(1), "unguarded");
         script.cancel(over, at(1), "unguarded");
+        // Somebody else has the slot now, and the place that the call had in memory.
         script.admit(stack, at(2), "send 1");
+        script.settle(over, 1, success(), at(2), "unguarded");
         let decision = script.engine.admit(stack, Key::WHOLE, Facts::default(), at(2), 7);
         assert!(matches!(decision.step, Step::Reject(_)), "{decision:?}");
     }
