@@ -110,7 +110,7 @@ pub struct Reader<'a> {
 pub struct Restored {
     /// Those that took theirs over.
     pub taken: u16,
-    /// Those that are configured differently here, or are not here at all.
+    /// Those that are configured differently here, are not here at all, or could not have written it.
     pub dropped: u16,
 }
 

@@ -311,7 +311,7 @@ export interface BreakerHandle extends BreakerReading {
 export interface Restored {
   /** Those that took over what was saved. */
   readonly restored: readonly string[];
-  /** Those whose saved state was dropped, since they are configured differently here, or are not here at all. */
+  /** Those whose saved state was dropped: they are configured differently here, are not here at all, or could not have written it. */
   readonly dropped: readonly string[];
 }
 

@@ -46,7 +46,8 @@ impl Engine {
     }
 
     /// Takes over what another engine learned. `names[old] = new` says what its keys are called here; a key left out is
-    /// thrown away. A policy that is configured differently here starts fresh and says so in an event.
+    /// thrown away. What a policy cannot take over, since it is configured differently here or could not have written it, is
+    /// dropped, and an event says so.
     ///
     /// # Errors
     /// The bytes are not a snapshot of this version, or damaged; nothing has changed then.
@@ -56,12 +57,14 @@ impl Engine {
         let Some(found) = self.stacks.get(usize::from(stack.number())) else { return Err(Damaged) };
         let mut restored = Restored::default();
         while !input.is_empty() {
-            let (mark, fingerprint, mut state) = (input.u32()?, input.u64()?, input.part()?);
-            let Some(kind) = Kind::ALL.iter().copied().find(|kind| tag(*kind) == mark) else { return Err(Damaged) };
+            let (kind, fingerprint, mut state) = entry(&mut input)?;
             let is_its = |object: &Object| object.kind() == kind && object.fingerprint() == fingerprint;
             let its = found.objects().find(|object| self.desk.object(*object).is_some_and(is_its));
-            if let Some(object) = its.and_then(|object| self.desk.object_mut(object)) {
-                object.restore(now, &mut state)?;
+            let its = its.and_then(|object| self.desk.object_mut(object));
+            // State that no such policy can have, under a checksum that is right, is not damage but somebody's doing.
+            if let Some(object) = its
+                && object.restore(now, &mut state).is_ok()
+            {
                 object.forget(Key::NEW, now);
                 restored.taken |= 1 << kind.code();
             } else {
@@ -87,7 +90,18 @@ fn opened<'a>(bytes: &'a [u8], names: &'a [Key]) -> Read<Reader<'a>> {
     if input.u32()? != MAGIC || input.u8()? != VERSION {
         return Err(Damaged);
     }
+    let mut ahead = input;
+    while !ahead.is_empty() {
+        entry(&mut ahead)?;
+    }
     Ok(input)
+}
+
+/// What one policy wrote: which it was, how it was configured, its state.
+fn entry<'a>(input: &mut Reader<'a>) -> Read<(Kind, u64, Reader<'a>)> {
+    let (mark, fingerprint, state) = (input.u32()?, input.u64()?, input.part()?);
+    let kind = Kind::ALL.iter().copied().find(|kind| tag(*kind) == mark).ok_or(Damaged)?;
+    Ok((kind, fingerprint, state))
 }
 
 /// A policy's mark in a snapshot: made of its name, since its place moves when another policy comes before it.

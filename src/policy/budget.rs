@@ -64,7 +64,7 @@ pub trait Budget: Any {
     /// Reads what `save` wrote.
     ///
     /// # Errors
-    /// The bytes are damaged; the budget is then to be thrown away.
+    /// The bytes are damaged; nothing has changed then.
     fn restore(&mut self, now: Instant, input: &mut Reader<'_>) -> Result<(), Damaged>;
 }
 

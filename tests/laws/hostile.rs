@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use forbear::config::OptionKind;
 use forbear::policy::Kind;
 use forbear::policy::circuit_breaker::CircuitBreaker;
+use forbear::snapshot::checksum;
 use forbear::{
     CallId, Decision, Duration, Engine, Facts, HostTime, Key, Limits, ObjectId, Outcome, Overload, Repeat, Rng,
     StackConfig, StackId, Verdict,
@@ -119,6 +120,37 @@ fn no_damaged_snapshot_panics_or_changes_what_is_known() {
             assert_eq!(engine.snapshot(stack, now), bytes, "seed {seed}");
         }
     }
+}
+
+#[test]
+fn a_part_that_no_policy_can_have_written_is_dropped_and_the_others_are_taken() {
+    let mut config = StackConfig::default();
+    config.slot(Kind::Breaker).turn_on();
+    config.slot(Kind::RateLimiter).turn_on();
+    let now = HostTime::from_millis(1_000);
+    let mut engine = Engine::default();
+    let stack = engine.add_stack(config).unwrap();
+    let call = engine.admit(stack, Key::WHOLE, Facts::default(), now, 1).call.unwrap();
+    let _ = engine.settle(call, 1, Outcome::new(Verdict::Transient), now, 1);
+    let saved = engine.snapshot(stack, now);
+    // The rate limiter's part is the last: one bucket, whose credit stands at the very end.
+    let mut body = saved[..saved.len() - 8].to_vec();
+    let credit = body.len() - 8;
+    body[credit..].fill(0xFF);
+    let restored = engine.restore(stack, &sealed(&body), &[], now).unwrap();
+    assert_eq!((restored.taken, restored.dropped), (1 << Kind::Breaker.code(), 1 << Kind::RateLimiter.code()));
+    assert_eq!(engine.snapshot(stack, now), saved);
+    // A part that is cut off is damage, whatever the checksum says: the parts before it are not read.
+    engine.operate(stack, now, 1, |breaker: &mut CircuitBreaker, cx| breaker.force_open(Key::WHOLE, cx));
+    let opened = engine.snapshot(stack, now);
+    body.pop();
+    assert!(!forbear::is_snapshot(&sealed(&body)));
+    assert!(engine.restore(stack, &sealed(&body), &[], now).is_err());
+    assert_eq!(engine.snapshot(stack, now), opened);
+}
+
+fn sealed(body: &[u8]) -> Vec<u8> {
+    [body, &checksum(body).to_le_bytes()].concat()
 }
 
 /// Says anything to an engine.
