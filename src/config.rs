@@ -120,7 +120,7 @@ pub trait OptionValue {
 
 impl OptionValue for Duration {
     fn set_number(&mut self, millis: f64) {
-        *self = Self::from_nanos((millis * NANOS_PER_MILLI) as u64);
+        *self = Self::from_nanos((millis * NANOS_PER_MILLI + 0.5) as u64);
     }
     fn number(&self) -> f64 {
         self.as_nanos() as f64 / NANOS_PER_MILLI
@@ -330,3 +330,18 @@ pub(crate) const fn can_be_off(type_name: &str) -> bool {
 
 const NANOS_PER_MILLI: f64 = 1e6;
 const MILLION: f64 = 1e6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_kept_to_the_nearest_nanosecond_and_reads_as_it_was_given() {
+        let mut span = Duration::ZERO;
+        // Times a million, each is a little less than whole in binary.
+        for millis in [4.1, 8.2, 69_624_632.661_021] {
+            span.set_number(millis);
+            assert_eq!(span.number(), millis);
+        }
+    }
+}
