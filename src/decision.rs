@@ -43,7 +43,8 @@ pub enum Step {
     Send(AttemptNumber),
     /// Do nothing yet.
     Wait,
-    /// The call is over with the result of this attempt. If that attempt is also in `drop`, it timed out.
+    /// The call is over with the result of this attempt. If that attempt is also in `drop`, or was in an earlier one, it
+    /// timed out.
     Done {
         /// Whose result the caller gets.
         attempt: AttemptNumber,
