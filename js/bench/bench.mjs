@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { GROUPS } from "./node-groups.mjs";
 import { missed, printFigure, printHead } from "./report.mjs";
+import { withUpstream } from "./upstream.mjs";
 import { withWorkerd } from "./workerd/serve.mjs";
 
 const { values } = parseArgs({ options: { json: { type: "string" } } });
@@ -14,8 +15,8 @@ const { values } = parseArgs({ options: { json: { type: "string" } } });
 /** Each group runs in so many processes: what V8 makes of the same code differs from one to the next. */
 const PROCESSES = 3;
 const PROGRAM = fileURLToPath(new URL("run-group.mjs", import.meta.url));
-/** For information: the limits are those of Node. */
-const WORKERD_GROUPS = ["plain", "everything"];
+/** For information, but for loopback: the limits of the others are those of Node. */
+const WORKERD_GROUPS = ["plain", "everything", "untimed", "timed", "loopback"];
 
 console.log(`\nNode ${process.versions.node} and workerd; on Node medians of ${PROCESSES} processes`);
 console.log(`${cpus()[0]?.model.trim()}, ${cpus().length} cores\nnode js/bench/bench.mjs\n`);
@@ -34,9 +35,10 @@ function measureOnNode(group) {
 }
 
 async function measureOnWorkerd(group) {
-  const figures = await withWorkerd(async (url) => (await fetch(`${url}/?group=${group}`)).json());
+  const ask = (upstream) => withWorkerd(async (url) => (await fetch(`${url}/?group=${group}&upstream=${upstream}`)).json());
+  const figures = await (group === "loopback" ? withUpstream(ask) : ask());
   const there = (name) => (name === null ? null : `workerd: ${name}`);
-  return printed(figures.map((figure) => ({ ...figure, case: there(figure.case), peer: there(figure.peer), limit: null })));
+  return printed(figures.map((figure) => ({ ...figure, case: there(figure.case), peer: there(figure.peer), limit: group === "loopback" ? figure.limit : null })));
 }
 
 function printed(figures) {

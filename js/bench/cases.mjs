@@ -16,12 +16,43 @@ export function direct() {
 }
 
 export const PLAIN = { retry: {}, breaker: {} };
-export const EVERYTHING = { timeout: { total: "30s", attempt: "10s" }, retry: {}, breaker: {} };
+/** Every policy that needs no timer, with limits that are never reached. */
+export const UNTIMED = {
+  ...PLAIN,
+  throttler: {},
+  concurrencyLimiter: {},
+  bulkhead: {},
+  rateLimiter: { rate: 1_000_000, interval: 1 },
+};
+const TIMES = { total: "30s", attempt: "10s" };
+export const EVERYTHING = { ...PLAIN, timeout: TIMES };
 
 export function forbearPlain({ forbear }) {
   const guard = forbear(PLAIN);
   return {
     name: "forbear: retry + budget + breaker",
+    over: DIRECT,
+    async run(calls) {
+      while (calls-- > 0) await guard.execute(noop);
+    },
+  };
+}
+
+export function forbearUntimed({ forbear }) {
+  const guard = forbear(UNTIMED);
+  return {
+    name: "forbear: every policy without timers",
+    over: DIRECT,
+    async run(calls) {
+      while (calls-- > 0) await guard.execute(noop);
+    },
+  };
+}
+
+export function forbearTimed({ forbear }) {
+  const guard = forbear({ ...UNTIMED, timeout: TIMES });
+  return {
+    name: "forbear: every policy, deadline and attempt timeout among them",
     over: DIRECT,
     async run(calls) {
       while (calls-- > 0) await guard.execute(noop);
@@ -70,6 +101,22 @@ export function cockatielPlain({ handleAll, retry, circuitBreaker, wrap, Consecu
   );
   return {
     name: "cockatiel: wrap(retry, circuitBreaker)",
+    over: DIRECT,
+    async run(calls) {
+      while (calls-- > 0) await policy.execute(noop);
+    },
+  };
+}
+
+/** The same with a bulkhead, which is most of what it has without timers. */
+export function cockatielUntimed({ handleAll, retry, circuitBreaker, bulkhead, wrap, ConsecutiveBreaker, ExponentialBackoff }) {
+  const policy = wrap(
+    retry(handleAll, { maxAttempts: 3, backoff: new ExponentialBackoff() }),
+    circuitBreaker(handleAll, { halfOpenAfter: 10_000, breaker: new ConsecutiveBreaker(5) }),
+    bulkhead(25),
+  );
+  return {
+    name: "cockatiel: wrap(retry, circuitBreaker, bulkhead)",
     over: DIRECT,
     async run(calls) {
       while (calls-- > 0) await policy.execute(noop);

@@ -12,6 +12,8 @@ function beside(one, peer, limit) {
 export const SHARED = {
   plain: (forbear, cockatiel) => beside(cases.forbearPlain(forbear), cases.cockatielPlain(cockatiel), 0.7),
   window: (forbear, cockatiel) => beside(cases.forbearPlain(forbear), cases.cockatielWindow(cockatiel)),
+  untimed: (forbear, cockatiel) => beside(cases.forbearUntimed(forbear), cases.cockatielUntimed(cockatiel), 0.6),
+  timed: (forbear, cockatiel) => beside(cases.forbearTimed(forbear), cases.cockatielTimeout(cockatiel), 0.25),
   everything: (forbear, cockatiel) => beside(cases.forbearEverything(forbear), cases.cockatielTimeout(cockatiel), 0.35),
   timeout: (forbear, cockatiel) => beside(cases.forbearTimeout(forbear), cases.cockatielTimeout(cockatiel)),
   signal: (forbear, cockatiel) => beside(cases.forbearEverythingSignal(forbear), cases.cockatielTimeoutSignal(cockatiel)),

@@ -52,6 +52,7 @@ export function verbs() {
   const direct = "a loop that counts the time up";
   const plain = stackOf("retry", "budget", "breaker");
   const everything = stackOf("deadline", "retry", "budget", "breaker", "attemptTimeout");
+  const untimed = stackOf("retry", "budget", "throttler", "breaker", "concurrencyLimiter", "bulkhead");
   const none = stackOf();
   return [
     {
@@ -73,6 +74,14 @@ export function verbs() {
       over: direct,
       run(calls) {
         while (calls-- > 0) pair(everything);
+      },
+    },
+    {
+      name: "wasm: admit + settle, throttler, limiter and bulkhead too",
+      over: direct,
+      limitNs: 280,
+      run(calls) {
+        while (calls-- > 0) pair(untimed);
       },
     },
     {

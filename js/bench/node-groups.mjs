@@ -3,6 +3,7 @@
 import * as forbear from "../../dist/entry/inline.js";
 import { direct, forbearPlain } from "./cases.mjs";
 import { SHARED } from "./groups.mjs";
+import { loopback } from "./loopback.mjs";
 import { fetches, opossum, pRetry, verbs } from "./node-cases.mjs";
 
 // The neighbours are loaded only where they are measured.
@@ -12,6 +13,7 @@ export const GROUPS = {
   ...Object.fromEntries(Object.entries(SHARED).map(([name, cases]) => [name, withCockatiel(cases)])),
   verbs: () => verbs(),
   fetch: () => fetches(forbear),
+  loopback: (upstream) => loopback(forbear, upstream),
   opossum: async () => [direct(), await opossum()],
   pRetry: async () => [direct(), await pRetry()],
 };

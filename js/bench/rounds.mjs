@@ -3,7 +3,7 @@
 
 /**
  * A case is { name, run(calls), over?, peer?, limit?, limitNs? }: `over` and `peer` are names of other cases, `limit` is the
- * greatest ratio to the peer, `limitNs` the most over the direct call. `time(case, calls)` makes so many calls of a case and
+ * greatest ratio to the peer (each over its direct call, if it has one), `limitNs` the most over the direct call. `time(case, calls)` makes so many calls of a case and
  * says how many milliseconds they took. The figures are those that `npm run bench -- --json FILE` writes.
  */
 export async function measure(cases, time, { rounds = 150, turnMs = 2, warmUpTurns = 250 } = {}) {
@@ -42,7 +42,7 @@ async function warmUp(one, time, turnMs, turns) {
  */
 function figures(cases, rounds) {
   const directOf = Object.fromEntries(cases.map(({ name, over }) => [name, over]));
-  const overDirect = (ns, name) => ns[name] - ns[directOf[name]];
+  const overDirect = (ns, name) => ns[name] - (ns[directOf[name]] ?? 0);
   return cases.map(({ name, over, peer = null, limit = null, limitNs = null }) => ({
     case: name,
     ns: median(rounds.map((ns) => ns[name])),

@@ -52,7 +52,7 @@ const config :Workerd.Config = (
       (name = "forbear.wasm", wasm = embed "forbear.wasm"),
     ],
     compatibilityDate = "2026-04-01",
-  ))],
+  )), (name = "internet", network = (allow = ["private", "public"]))],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "bench")],
 );
 `;
