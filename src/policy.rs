@@ -29,6 +29,7 @@ pub mod hedge;
 mod lent;
 pub mod rate_limiter;
 pub mod retry;
+mod slotted;
 pub mod throttler;
 
 /// A policy that lets attempts through, makes them wait, or refuses them.

@@ -101,6 +101,9 @@ export interface ConcurrencyLimiterConfig {
   window?: Duration;
   cut?: number;
   staleAfter?: Duration;
+  /** How many more may wait; the next one is refused. */
+  queue?: number;
+  queueTimeout?: Duration | false;
 }
 
 /** Attempts beside one that is slow; the first success wins. Only for requests that may be repeated freely. */

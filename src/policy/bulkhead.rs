@@ -2,10 +2,9 @@
 
 use crate::config::{ConfigError, OptionKind, OptionValue};
 use crate::decision::RefusalReason;
-use crate::event::What;
 use crate::key::{Key, Keyed};
-use crate::measure::slots::{Bounds, Slots, Told};
-use crate::policy::{Answer, Asker, Cx, Ended, Gate, Note, Place};
+use crate::measure::slots::{Bounds, Slots};
+use crate::policy::{Answer, Asker, Cx, Ended, Gate, Note, Place, slotted};
 use crate::snapshot::{Damaged, Reader, Writer};
 use crate::time::{Duration, Instant};
 
@@ -80,67 +79,51 @@ impl Bulkhead {
         self.lanes.get(key).map_or(0, Slots::waiting)
     }
 
+    /// The key's slots, and what bounds them.
+    fn slots(&mut self, key: Key) -> (&mut Slots, Bounds) {
+        let bounds = self.config.bounds();
+        (self.lanes.entry(key, Slots::default), bounds)
+    }
+}
+
+impl Config {
     fn bounds(&self) -> Bounds {
-        let Config { concurrency: slots, queue, queue_timeout: patience, .. } = self.config;
-        Bounds { slots, queue, patience }
-    }
-
-    fn slots(&mut self, key: Key) -> &mut Slots {
-        self.lanes.entry(key, Slots::default)
-    }
-
-    /// Whoever can have a slot now is called.
-    fn pass_on(&mut self, key: Key, cx: &mut Cx<'_>) {
-        let bounds = self.bounds();
-        self.slots(key).pass_on(bounds, cx.now, |call| cx.woken.push(call));
+        Bounds { slots: self.concurrency, queue: self.queue, patience: self.queue_timeout }
     }
 }
 
 impl Gate for Bulkhead {
     fn ask(&self, asker: &Asker, now: Instant) -> Answer {
         let Some(slots) = self.lanes.get(asker.key) else { return Answer::Pass };
-        let reason = match slots.ask(self.bounds(), asker.place.map(|place| place.0), asker.since, now) {
-            Told::Pass => return Answer::Pass,
-            Told::Wait(at) => return Answer::Wait(at),
-            Told::Full => RefusalReason::BulkheadFull,
-            Told::TooLong => RefusalReason::QueueTimeout,
-        };
-        // Nobody knows when an attempt will be done.
-        Answer::Reject { reason, retry_at: None }
+        slotted::ask(slots, self.config.bounds(), asker, now, RefusalReason::BulkheadFull)
     }
 
     fn take(&mut self, asker: &Asker, cx: &mut Cx<'_>) -> Note {
-        self.slots(asker.key).take(asker.place.map(|place| place.0));
-        if asker.place.is_some() {
-            self.pass_on(asker.key, cx);
-            let waited = cx.now.since(asker.since);
-            cx.tell(asker.key, || What::Waited { waited });
-        }
-        HOLDS
+        let (slots, bounds) = self.slots(asker.key);
+        slotted::take(slots, bounds, asker, cx);
+        Note(slotted::HOLDS)
     }
 
     /// How an attempt ended is nothing to it.
     fn settle(&mut self, _key: Key, _note: &mut Note, _ended: &Ended, _cx: &mut Cx<'_>) {}
 
     fn release(&mut self, key: Key, note: &mut Note, cx: &mut Cx<'_>) {
-        if core::mem::take(note) == HOLDS {
-            self.slots(key).give_back();
-            self.pass_on(key, cx);
-        }
+        let (slots, bounds) = self.slots(key);
+        slotted::release(slots, bounds, note, cx);
     }
 
     fn join(&mut self, asker: &Asker, _cx: &mut Cx<'_>) -> Place {
-        Place(self.slots(asker.key).join(asker.place.map(|place| place.0), asker.call))
+        slotted::join(self.slots(asker.key).0, asker)
     }
 
     fn step_aside(&mut self, key: Key, place: Place, cx: &mut Cx<'_>) {
-        self.slots(key).step_aside(place.0);
-        self.pass_on(key, cx);
+        let (slots, bounds) = self.slots(key);
+        slotted::step_aside(slots, bounds, place, cx);
     }
 
     fn leave(&mut self, key: Key, place: Place, cx: &mut Cx<'_>) {
-        self.slots(key).leave(place.0);
-        self.pass_on(key, cx);
+        let (slots, bounds) = self.slots(key);
+        slotted::leave(slots, bounds, place, cx);
     }
 
     fn holds_until_body(&self) -> bool {
@@ -166,6 +149,3 @@ impl Gate for Bulkhead {
         Ok(())
     }
 }
-
-/// A note whose slot has not been given back; an empty note holds nothing.
-const HOLDS: Note = Note(1);

@@ -7,8 +7,9 @@ use crate::config::{ConfigError, OptionKind};
 use crate::decision::RefusalReason;
 use crate::event::{LimitReason, What};
 use crate::key::{Key, Keyed};
+use crate::measure::slots::{Bounds, Slots};
 use crate::outcome::Verdict;
-use crate::policy::{Answer, Asker, Cx, Ended, Gate, Note};
+use crate::policy::{Answer, Asker, Cx, Ended, Gate, Note, Place, slotted};
 use crate::ratio::Ratio;
 use crate::snapshot::{Damaged, Reader, Writer};
 use crate::time::{Duration, Instant};
@@ -35,6 +36,10 @@ options! {
         cut: Ratio as "cut", OptionKind::Ratio, Ratio::from_percent(90), 0.1..=0.99;
         /// After how long without results nothing is known any more.
         stale_after: Duration as "staleAfter", OptionKind::Duration, Duration::from_secs(60), 1_000.0..=86_400_000.0;
+        /// How many more wait; the next is refused.
+        queue: u32 as "queue", OptionKind::Count, 0, 0.0..=10_000.0;
+        /// How long an attempt waits at most; off: as long as its call has time.
+        queue_timeout: Option<Duration> as "queueTimeout", OptionKind::Duration, Some(Duration::from_secs(5)), 1.0..=86_400_000.0;
     }
 }
 
@@ -71,17 +76,19 @@ impl ConcurrencyLimiter {
         let fresh = Lane::new(&self.config);
         self.lanes.get(key).unwrap_or(&fresh).read(&self.config, now)
     }
+
+    /// The key's slots, and what bounds them now.
+    fn slots(&mut self, key: Key, now: Instant) -> (&mut Slots, Bounds) {
+        let lane = self.lanes.entry(key, || Lane::new(&self.config));
+        let bounds = lane.bounds(&self.config, now);
+        (&mut lane.slots, bounds)
+    }
 }
 
 impl Gate for ConcurrencyLimiter {
     fn ask(&self, asker: &Asker, now: Instant) -> Answer {
-        match self.lanes.get(asker.key) {
-            // Nobody can say when another attempt will be over.
-            Some(lane) if lane.is_full(&self.config, now) => {
-                Answer::Reject { reason: RefusalReason::ConcurrencyLimited, retry_at: None }
-            }
-            _ => Answer::Pass,
-        }
+        let Some(lane) = self.lanes.get(asker.key) else { return Answer::Pass };
+        slotted::ask(&lane.slots, lane.bounds(&self.config, now), asker, now, RefusalReason::ConcurrencyLimited)
     }
 
     fn take(&mut self, asker: &Asker, cx: &mut Cx<'_>) -> Note {
@@ -89,7 +96,9 @@ impl Gate for ConcurrencyLimiter {
         if lane.grow_stale(&self.config, cx.now) {
             tell(lane, asker.key, LimitReason::Stale, Duration::ZERO, cx);
         }
-        lane.take()
+        let bounds = lane.bounds(&self.config, cx.now);
+        slotted::take(&mut lane.slots, bounds, asker, cx);
+        lane.note()
     }
 
     fn settle(&mut self, key: Key, note: &mut Note, ended: &Ended, cx: &mut Cx<'_>) {
@@ -104,13 +113,28 @@ impl Gate for ConcurrencyLimiter {
         };
         if let Some(why) = changed {
             tell(lane, key, why, ended.latency, cx);
+            let bounds = lane.bounds(&self.config, cx.now);
+            slotted::pass_on(&mut lane.slots, bounds, cx);
         }
     }
 
-    fn release(&mut self, key: Key, note: &mut Note, _cx: &mut Cx<'_>) {
-        if let Some(lane) = self.lanes.get_mut(key) {
-            lane.release(note);
-        }
+    fn release(&mut self, key: Key, note: &mut Note, cx: &mut Cx<'_>) {
+        let (slots, bounds) = self.slots(key, cx.now);
+        slotted::release(slots, bounds, note, cx);
+    }
+
+    fn join(&mut self, asker: &Asker, cx: &mut Cx<'_>) -> Place {
+        slotted::join(self.slots(asker.key, cx.now).0, asker)
+    }
+
+    fn step_aside(&mut self, key: Key, place: Place, cx: &mut Cx<'_>) {
+        let (slots, bounds) = self.slots(key, cx.now);
+        slotted::step_aside(slots, bounds, place, cx);
+    }
+
+    fn leave(&mut self, key: Key, place: Place, cx: &mut Cx<'_>) {
+        let (slots, bounds) = self.slots(key, cx.now);
+        slotted::leave(slots, bounds, place, cx);
     }
 
     fn is_busy(&self, key: Key, _now: Instant) -> bool {

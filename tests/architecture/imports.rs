@@ -29,11 +29,24 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("http", &["outcome", "time"]),
     // Instruments know time, not policies.
     ("measure", &["id", "ratio", "snapshot", "time"]),
+    // What gates with slots have in common.
+    ("policy::slotted", &["decision", "event", "measure", "time", "Trait"]),
     // A policy knows the trait and the instruments; never another policy, never the engine.
     (
         "policy::",
         &[
-            "call", "config", "decision", "event", "key", "measure", "outcome", "random", "ratio", "snapshot", "time",
+            "call",
+            "config",
+            "decision",
+            "event",
+            "key",
+            "measure",
+            "outcome",
+            "policy::slotted",
+            "random",
+            "ratio",
+            "snapshot",
+            "time",
             "Trait",
         ],
     ),

@@ -140,6 +140,8 @@ pub struct Around {
     pub others_run: bool,
     /// or a slot until its body ends.
     pub others_hold: bool,
+    /// or may stand in the concurrency limiter's line.
+    pub others_wait: bool,
 }
 
 impl Caller {
@@ -305,8 +307,8 @@ impl Caller {
             broken!(5, "all probes are out, and nobody is there who could have one");
         }
         let limited = rejection.reason == RefusalReason::ConcurrencyLimited;
-        if limited && !around.others_run && !around.others_hold {
-            broken!(5, "the limit is reached, and nobody is there who could run");
+        if limited && !around.others_run && !around.others_hold && !around.others_wait {
+            broken!(5, "the limit is reached, and nobody is there who could run or wait");
         }
         self.state = State::Over;
         Ok(())

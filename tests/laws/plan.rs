@@ -219,6 +219,11 @@ impl Plan {
         self.number(stack, Kind::Throttler, "accounting") == Some(1.0)
     }
 
+    /// Whether calls may wait in front of the concurrency limiter.
+    pub fn has_limiters_line(&self, stack: usize) -> bool {
+        self.number(stack, Kind::ConcurrencyLimiter, "queue").is_some_and(|queue| queue > 0.0)
+    }
+
     /// The value of a policy's option in this stack, if it has the policy.
     fn number(&self, stack: usize, kind: Kind, name: &str) -> Option<f64> {
         let StackPlan { own, shared, .. } = &self.stacks[stack];

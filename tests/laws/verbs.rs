@@ -6,6 +6,7 @@ use std::fmt::Write;
 use forbear::event::{Event, What};
 use forbear::policy::bulkhead::Bulkhead;
 use forbear::policy::circuit_breaker::{CircuitBreaker, StateWord};
+use forbear::policy::concurrency_limiter::ConcurrencyLimiter;
 use forbear::policy::rate_limiter::RateLimiter;
 use forbear::snapshot::Damaged;
 use forbear::{CallId, Decision, Engine, Facts, HostTime, Instant, Key, Outcome, Overload, Repeat, StackId, Verdict};
@@ -112,7 +113,9 @@ impl Verbs for Engine {
 
     fn waiting(&self, stack: StackId, key: Key) -> u32 {
         let bulkhead = self.gate::<Bulkhead>(stack).map_or(0, |bulkhead| bulkhead.queued(key));
-        bulkhead + self.gate::<RateLimiter>(stack).map_or(0, |limiter| limiter.waiters(key))
+        let limiter = self.gate::<ConcurrencyLimiter>(stack);
+        let limited = limiter.map_or(0, |limiter| limiter.read(key, Instant::ORIGIN).queued);
+        bulkhead + limited + self.gate::<RateLimiter>(stack).map_or(0, |limiter| limiter.waiters(key))
     }
 
     fn permits(&self, stack: StackId, key: Key, now: Instant) -> Option<u32> {

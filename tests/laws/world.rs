@@ -417,6 +417,7 @@ impl World {
         let Caller { id, stack, name, .. } = self.callers[call];
         let key = self.player.key(name);
         let engine = &self.player.engine;
+        let has_line = self.plan.has_limiters_line(stack);
         Around {
             most_beside: self.plan.most_beside(stack),
             in_flight: engine.in_flight(),
@@ -427,6 +428,10 @@ impl World {
             others_hold: self.callers.iter().enumerate().any(|(other, caller)| {
                 let holds = matches!(caller.state, State::Held | State::Dead);
                 other != call && caller.name == name && holds && answered.now < caller.promise.ended
+            }),
+            others_wait: self.callers.iter().enumerate().any(|(other, caller)| {
+                let waits = matches!(caller.state, State::Live | State::Dead) && caller.running() == 0;
+                has_line && other != call && caller.name == name && waits && answered.now < caller.promise.ended
             }),
             others_run: self.callers.iter().enumerate().any(|(other, caller)| {
                 other != call

@@ -72,6 +72,8 @@ fn options(dice: &mut Dice, kind: Kind) -> Value {
             ("concurrencyLimiter", "window") => &[100.0, 500.0],
             ("concurrencyLimiter", "cut") => &[0.5, 0.9],
             ("concurrencyLimiter", "staleAfter") => &[5_000.0, 60_000.0],
+            ("concurrencyLimiter", "queue") => &[0.0, 2.0, 4.0],
+            ("concurrencyLimiter", "queueTimeout") => &[150.0, 800.0, f64::NAN],
             ("budget", "kind") => &[0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
             ("budget", "max") => &[4.0, 9.0, f64::NAN],
             ("budget", "initial") => &[2.0, f64::NAN],

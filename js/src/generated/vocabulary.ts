@@ -94,6 +94,8 @@ export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> =
     ["window", "duration"],
     ["cut", "number"],
     ["staleAfter", "duration"],
+    ["queue", "count"],
+    ["queueTimeout", "duration", true],
   ],
   bulkhead: [
     ["concurrency", "count"],
@@ -121,7 +123,7 @@ export const DEFAULTS: Record<(typeof POLICIES)[number], readonly (number | null
   hedge: [2, 500],
   throttler: [2, 120000, 0.9, 10, 0],
   breaker: [0.5, 1, null, 20, 100, 60000, 10, 30000, 2, 300000, 0.2, null, 1, null, 60000, 0],
-  concurrencyLimiter: [0, 20, 4, 200, 0.9, 1000, 0.9, 60000],
+  concurrencyLimiter: [0, 20, 4, 200, 0.9, 1000, 0.9, 60000, 0, 5000],
   bulkhead: [25, 0, 5000, 0],
   rateLimiter: [50, 1000, null, 0, 100],
   attemptTimeout: [10000],

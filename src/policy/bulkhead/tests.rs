@@ -4,6 +4,7 @@
 use alloc::vec::Vec;
 
 use super::*;
+use crate::event::What;
 use crate::policy::crowd::{Crowd, State};
 use crate::policy::{attempt_timeout, deadline, hedge, rate_limiter};
 use crate::random::Rng;

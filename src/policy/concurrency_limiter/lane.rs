@@ -1,16 +1,17 @@
-//! One key's lane: how many attempts run in it, and what their results have taught.
+//! One key's lane: the attempts that run in it or wait for that, and what the results have taught.
 
 use super::Config;
 use super::algorithm::{self, Measured};
 use crate::event::LimitReason;
 use crate::measure::quantile::Samples;
-use crate::policy::Note;
+use crate::measure::slots::{Bounds, Slots};
+use crate::policy::{Note, slotted};
 use crate::snapshot::{Damaged, Read, Reader, Writer};
 use crate::time::{Duration, Instant};
 
 #[derive(Debug)]
 pub(super) struct Lane {
-    in_flight: u32,
+    pub slots: Slots,
     /// Raised with every cut: what began before one says nothing about the limit it left.
     era: u16,
     learned: Learned,
@@ -39,23 +40,25 @@ pub struct Reading {
     pub limit: u32,
     /// How many do.
     pub in_flight: u32,
+    /// How many have a place in line.
+    pub queued: u32,
     /// The latency without a queue, if it is known.
     pub baseline: Option<Duration>,
 }
 
 impl Lane {
     pub fn new(config: &Config) -> Self {
-        Self { in_flight: 0, era: 0, learned: Learned::nothing(config) }
+        Self { slots: Slots::default(), era: 0, learned: Learned::nothing(config) }
     }
 
-    /// Whether no other attempt may start now.
-    pub fn is_full(&self, config: &Config, now: Instant) -> bool {
-        let limit = if self.learned.is_stale(config, now) { config.initial } else { self.limit() };
-        self.in_flight >= limit
+    /// How many may run at `now`, and wait for that.
+    pub fn bounds(&self, config: &Config, now: Instant) -> Bounds {
+        let slots = if self.learned.is_stale(config, now) { config.initial } else { self.limit() };
+        Bounds { slots, queue: config.queue, patience: config.queue_timeout }
     }
 
     pub fn is_used(&self) -> bool {
-        self.in_flight > 0
+        self.in_flight() > 0 || self.slots.waiting() > 0
     }
 
     /// Forgets what is too old; answers whether that changes the limit.
@@ -68,18 +71,9 @@ impl Lane {
         changed
     }
 
-    /// One more attempt runs.
-    pub fn take(&mut self) -> Note {
-        self.in_flight = self.in_flight.saturating_add(1);
-        Note(HOLDS | self.in_flight.min(MOST) << USED_AT | u32::from(self.era) << ERA_AT)
-    }
-
-    /// It runs no more. Its note still says when it began, should its result come later.
-    pub fn release(&mut self, note: &mut Note) {
-        if note.0 & HOLDS != 0 {
-            note.0 &= !HOLDS;
-            self.in_flight = self.in_flight.saturating_sub(1);
-        }
+    /// What an attempt that has just begun keeps: its result may come after its slot went back.
+    pub fn note(&self) -> Note {
+        Note(slotted::HOLDS | self.in_flight().min(MOST) << USED_AT | u32::from(self.era) << ERA_AT)
     }
 
     /// The upstream has too much to do. Answers whether the limit changes: one cut for all that began before it.
@@ -125,7 +119,7 @@ impl Lane {
     }
 
     pub fn in_flight(&self) -> u32 {
-        self.in_flight
+        self.slots.taken()
     }
 
     pub fn baseline(&self) -> Option<Duration> {
@@ -133,11 +127,9 @@ impl Lane {
     }
 
     pub fn read(&self, config: &Config, now: Instant) -> Reading {
-        let in_flight = self.in_flight;
-        if self.learned.is_stale(config, now) {
-            return Reading { limit: config.initial, in_flight, baseline: None };
-        }
-        Reading { limit: self.limit(), in_flight, baseline: self.baseline() }
+        let (in_flight, queued) = (self.in_flight(), self.slots.waiting());
+        let baseline = self.baseline().filter(|_| self.knows_something(config, now));
+        Reading { limit: self.bounds(config, now).slots, in_flight, queued, baseline }
     }
 }
 
@@ -209,9 +201,7 @@ impl Lane {
     }
 }
 
-/// A note's first bit: the attempt counts as running.
-const HOLDS: u32 = 1;
-/// Then how many ran when it began, it among them; no limit is greater than this.
+/// After a note's first bit: how many ran when it began, it among them; no limit is greater than this.
 const MOST: u32 = 0x7FFF;
 const USED_AT: u32 = 1;
 /// Then its era. It wraps: an attempt would have to outlive 65,536 cuts, exactly so many, to be taken for a newer one.

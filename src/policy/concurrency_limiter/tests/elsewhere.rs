@@ -52,7 +52,7 @@ fn g10_keys_do_not_know_each_other_and_those_in_use_are_busy() {
     assert!(!world.gate.is_busy(KEY, world.now));
     assert_eq!((world.limit(), world.gate.read(OTHER, world.now).limit), (18, 20));
     world.gate.forget(KEY);
-    assert_eq!(world.read(), Reading { limit: 20, in_flight: 0, baseline: None });
+    assert_eq!(world.read(), Reading { limit: 20, in_flight: 0, queued: 0, baseline: None });
 }
 
 #[test]

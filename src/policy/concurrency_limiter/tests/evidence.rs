@@ -78,7 +78,7 @@ fn g8_after_a_minute_without_results_nothing_is_known() {
     world.later(59_999);
     assert_eq!(world.read(), learned);
     world.later(1);
-    assert_eq!(world.read(), Reading { limit: 20, in_flight: 0, baseline: None });
+    assert_eq!(world.read(), Reading { limit: 20, in_flight: 0, queued: 0, baseline: None });
     assert_eq!(world.saved(), self::world().saved());
     assert_eq!((world.fill(KEY).len(), world.told_why()), (20, [LimitReason::Stale].to_vec()));
 }
