@@ -6,4 +6,5 @@ mod breaker;
 mod bulkhead;
 mod hedge;
 mod limiter;
+mod pipeline;
 mod windows;
