@@ -97,6 +97,7 @@ export class Race<T> implements Follower {
       this.#end();
       this.#drop(dropped & ~(1 << number), timedOut);
       if (last === undefined) this.#refuse(this.#timeout(), number, reason);
+      else if (last.state === DROPPED) this.#refuse(last.result as TimeoutError, this.#sent, reason);
       else if (timedOut) this.#timeOut(last, reason);
       else this.#finish(last, reason, beatMs);
     } else if (kind === REJECT) {
@@ -291,7 +292,8 @@ export class Race<T> implements Follower {
     for (const attempt of this.#attempts) {
       if (set & (1 << attempt.attempt)) this.#giveUp(attempt, () => (timedOut ? this.#timeout(attempt) : superseded()));
     }
-    this.#attempts = this.#attempts.filter(({ state }) => state !== DROPPED);
+    // One that timed out may still be what the call ends with.
+    this.#attempts = this.#attempts.filter(({ state, result }) => state !== DROPPED || result instanceof TimeoutError);
   }
 
   #giveUp(attempt: Attempt<T>, reason: () => unknown): void {

@@ -90,3 +90,17 @@ test("after a trap the first of two attempts to succeed is the answer, and the o
   assert.equal(upstream.sent[0]?.signal?.aborted, true);
   assert.equal(host.timers.length, 0);
 });
+
+test("a first attempt that timed out while another still ran is what the caller hears of, as what it was", async () => {
+  const { host, guard } = shim();
+  const failed = watched(500);
+  const upstream = new Upstream("hang", () => new Promise((resolve) => host.arm(500, () => resolve(failed.response))));
+  const pending = guard(hedge({ hedge: { attempts: 2, after: 900 } }), { fetch: upstream.fetch }).fetch(URL_A);
+  await Promise.all([reasonOf(pending), host.pass(5_000)]);
+  const error = await reasonOf(pending);
+  assert.ok(error instanceof TimeoutError);
+  assert.deepEqual([error.policy, error.attempt], ["attemptTimeout", 1]);
+  assert.equal(reportOf(error)?.attempts, 2);
+  assert.equal(upstream.sent.length, 2);
+  assert.equal(failed.cancelled(), true);
+});
