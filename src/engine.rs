@@ -11,6 +11,7 @@ use crate::call::{Facts, Want};
 use crate::config::ConfigError;
 use crate::decision::{AttemptNumber, Decision, Step};
 use crate::event::{Event, EventLog, What};
+use crate::figure::Figures;
 use crate::id::{CallId, ObjectId, StackId};
 use crate::key::{Key, Keys};
 use crate::metrics::Metrics;
@@ -351,6 +352,21 @@ impl Engine {
         self.desk.spend(budget, key, now)
     }
 
+    /// The stack's gate or budget of this kind, its own or shared; the outermost, where it has several.
+    #[must_use]
+    pub fn object(&self, stack: StackId, kind: Kind) -> Option<ObjectId> {
+        let is_it = |object: &ObjectId| self.desk.object(*object).is_some_and(|object| object.kind() == kind);
+        self.stacks.get(usize::from(stack.number()))?.objects().find(is_it)
+    }
+
+    /// Writes what there is to read of a gate or a budget about a key, in the order of [`Kind::figures`]; `false` where
+    /// there is no such object.
+    pub fn read(&self, object: ObjectId, key: Key, now: HostTime, out: &mut [f64]) -> bool {
+        let Some(object) = self.desk.object(object) else { return false };
+        object.write_figures(key, self.instant(now), &mut Figures::new(out));
+        true
+    }
+
     /// A stack's gate of this type, to read.
     #[must_use]
     pub fn gate<G: Gate>(&self, stack: StackId) -> Option<&G> {
@@ -370,10 +386,23 @@ impl Engine {
         random: u64,
         act: impl FnOnce(&mut G, &mut Cx<'_>) -> T,
     ) -> Option<T> {
-        let mut verb = self.open(now, random);
+        // Counts even where nothing is found; read again, it is the same instant.
+        self.clock.read(now);
         let gates = &self.stacks.get(usize::from(stack.number()))?.gates;
         let is_one = |object: &ObjectId| self.desk.gate(*object).is_some_and(|(_, gate)| (gate as &dyn Any).is::<G>());
         let object = *gates.iter().find(|object| is_one(object))?;
+        self.operate_on(object, now, random, act)
+    }
+
+    /// The same of a gate by its number, if it is of this type.
+    pub fn operate_on<G: Gate, T>(
+        &mut self,
+        object: ObjectId,
+        now: HostTime,
+        random: u64,
+        act: impl FnOnce(&mut G, &mut Cx<'_>) -> T,
+    ) -> Option<T> {
+        let mut verb = self.open(now, random);
         let (gate, mut cx) = self.desk.lend(object, None, &mut verb)?;
         let gate: &mut dyn Any = gate.as_mut();
         Some(act(gate.downcast_mut()?, &mut cx))

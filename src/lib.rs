@@ -60,6 +60,8 @@ mod words;
 mod registry;
 #[macro_use]
 pub mod config;
+#[macro_use]
+pub mod figure;
 
 mod call;
 mod decision;

@@ -7,6 +7,7 @@ use core::any::Any;
 
 use crate::decision::{AttemptNumber, RefusalReason};
 use crate::event::{Event, EventLog, What};
+use crate::figure::Figures;
 use crate::id::{CallId, StackId};
 use crate::key::Key;
 use crate::outcome::Verdict;
@@ -66,6 +67,9 @@ pub trait Gate: Any {
 
     /// The attempt leaves the line, served or not.
     fn leave(&mut self, _key: Key, _place: Place, _cx: &mut Cx<'_>) {}
+
+    /// Writes what there is to read about a key at `now`, for hosts that see only numbers. Changes nothing.
+    fn write_figures(&self, _key: Key, _now: Instant, _out: &mut Figures<'_>) {}
 
     /// Whether capacity stays taken until the response's body ends.
     fn holds_until_body(&self) -> bool {

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 
 use crate::config::{self, Config, ConfigError, OptionSpec};
+use crate::figure::FigureSpec;
 use crate::id::ObjectId;
 // The registry names policies by their modules.
 use crate::policy::*;
@@ -65,6 +66,16 @@ macro_rules! stack_config {
                     $(Self::$Outer => $outer::Config::OPTIONS,)*
                     $(Self::$GateKind => $module::Config::OPTIONS,)*
                     $(Self::$Inner => $inner::Config::OPTIONS,)*
+                }
+            }
+
+            /// What there is to read of this policy about a key, in the order in which it is written.
+            #[must_use]
+            pub fn figures(self) -> &'static [FigureSpec] {
+                match self {
+                    Self::Budget => budget::Counts::FIGURES,
+                    $(Self::$GateKind => $module::Reading::FIGURES,)*
+                    _ => &[],
                 }
             }
 

@@ -12,6 +12,11 @@ export function checkOptions(options: unknown): void {
   check("options.host", { now, random, arm, fetch, wallNow, wakesOthers }, HOST);
 }
 
+/** Those of an object that is shared. */
+export function checkSharedOptions(options: unknown): void {
+  check("options", options, { host: OBJECT });
+}
+
 export function checkScope(scope: unknown): void {
   check("with", scope, SCOPE);
 }

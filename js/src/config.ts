@@ -3,7 +3,7 @@
 
 import { readDuration, showDuration } from "./duration.js";
 import { ConfigError } from "./errors.js";
-import { ATTEMPT_TIMEOUT_MS, CONFIG_REASONS, OPTIONS, POLICIES, type OptionSpec } from "./generated/vocabulary.js";
+import { ATTEMPT_TIMEOUT_MS, CONFIG_REASONS, FIGURES, OPTIONS, POLICIES, type OptionSpec } from "./generated/vocabulary.js";
 import { SharedObject, type Settings, type Value } from "./shared.js";
 import { unknownName, wrong } from "./wording.js";
 
@@ -33,6 +33,11 @@ export function isRacing(settings: Settings): boolean {
 
 export function hasAny({ on }: Settings, ...policies: string[]): boolean {
   return on.some((policy) => policies.includes(POLICIES[policy]!));
+}
+
+/** Whether the policy is on, of the stack's own or shared. */
+export function hasPolicy(settings: Settings, policy: string): boolean {
+  return hasAny(settings, policy) || settings.shares.some(({ object }) => object.policy === policy);
 }
 
 /** The longest that an attempt may take by its own limit, or the whole call. */
@@ -170,7 +175,7 @@ function allowed([, kind, canBeOff]: OptionSpec, min: number, max: number): stri
 /** What may stand at a place that has places below. */
 function section({ policies }: Place, below: boolean): string {
   if (!below) return "an object";
-  const maker = policies.map((policy) => MAKERS[POLICIES[policy]!]).find((maker) => maker !== undefined);
+  const maker = policies.map((policy) => makerOf(POLICIES[policy]!)).find((maker) => maker !== undefined);
   return `an object${maker === undefined ? "" : `, a ${maker}`}, or false`;
 }
 
@@ -179,4 +184,9 @@ function join(parent: string, name: string): string {
 }
 
 const DURATIONS = 'a number of ms, or "250ms", "10s", "2m", "1h"';
+/** What makes objects of a policy that several stacks may share: it has the policy's name, but for two. */
+function makerOf(policy: string): string | undefined {
+  return MAKERS[policy] ?? (policy in FIGURES ? policy : undefined);
+}
+
 const MAKERS: { readonly [policy: string]: string | undefined } = { budget: "retryBudget", breaker: "circuitBreaker" };

@@ -75,7 +75,8 @@ export class Engine {
   }
 
   wake(call: number): number {
-    return this.say(({ wake }, now, random) => wake(call, now, random));
+    const random = this.host.random();
+    return this.say(({ wake }, now) => wake(call, now, random));
   }
 
   cancel(call: number): void {
@@ -83,11 +84,9 @@ export class Engine {
   }
 
   /** Any verb. */
-  say(verb: (exports: Exports, now: number, random: number) => number): number {
-    const { host } = this;
-    const now = (this.now = host.now());
-    const random = host.random();
-    return this.#attend(this.ask((exports) => verb(exports, now, random), UNGUARDED));
+  say(verb: (exports: Exports, now: number, instance: Instance) => number): number {
+    const now = (this.now = this.host.now());
+    return this.#attend(this.ask((exports, instance) => verb(exports, now, instance), UNGUARDED));
   }
 
   // ——— what the latest decision says beside its number; read before anything else may run ———
@@ -118,7 +117,7 @@ export class Engine {
 
   /** Builds a shared object now, so that what is wrong with it is said where it is made. */
   check(object: SharedObject): void {
-    this.#objectId(this.#living(), object);
+    this.objectId(this.#living(), object);
   }
 
   /** The number of a key's name, given now if it has none; `NEW` where every number is busy. */
@@ -198,13 +197,14 @@ export class Engine {
   #build(instance: Instance, settings: Settings): number {
     const { exports } = instance;
     // Objects first: building one uses the same pending document.
-    const shares = settings.shares.map(({ policy, object }) => [policy, this.#objectId(instance, object)] as const);
+    const shares = settings.shares.map(({ policy, object }) => [policy, this.objectId(instance, object)] as const);
     this.#fill(instance, settings);
     for (const [policy, object] of shares) accept(instance, settings, -exports.config_share(policy, object));
     return accept(instance, settings, exports.config_stack());
   }
 
-  #objectId(instance: Instance, object: SharedObject): number {
+  /** The number of a shared object in this instance, built now if it is not there. */
+  objectId(instance: Instance, object: SharedObject): number {
     let id = this.#objects.get(object);
     if (id === undefined) {
       this.#fill(instance, object.settings);

@@ -4,12 +4,24 @@ import * as AT from "./answer.js";
 import { EVENTS, POLICIES } from "./generated/vocabulary.js";
 import type { Exports, Instance } from "./instance.js";
 import type { KeyNames } from "./keys.js";
-import type { Stack } from "./stack.js";
+import type { Settings } from "./shared.js";
 import type { EventType, GuardEvent } from "./types.js";
+
+/** Who may hear of something: a stack, or an object that several of them share. */
+export interface Audience {
+  readonly name?: string | undefined;
+  readonly settings: Settings;
+  readonly listeners: Set<Listener>;
+}
+
+export interface Listener {
+  readonly type: string;
+  readonly listener: (event: GuardEvent) => void;
+}
 
 /** The engine, as far as events are concerned. */
 interface Source {
-  readonly stacks: readonly Stack[];
+  readonly stacks: readonly (Audience & { readonly id: number })[];
   readonly keys: KeyNames;
   readonly now: number;
   ask<T>(question: (exports: Exports) => T, otherwise: T): T;
@@ -19,7 +31,7 @@ export class EventTap {
   readonly #source: Source;
   #listeners = 0;
   /** Whose operator is at work: what an operator does belongs to no stack's verb. */
-  operator: Stack | undefined;
+  operator: Audience | undefined;
 
   constructor(source: Source) {
     this.#source = source;
@@ -29,12 +41,12 @@ export class EventTap {
     return this.#listeners > 0;
   }
 
-  listen(stack: Stack, type: string, listener: (event: GuardEvent) => void): () => void {
+  listen(audience: Audience, type: string, listener: (event: GuardEvent) => void): () => void {
     const entry = { type, listener };
-    stack.listeners.add(entry);
+    audience.listeners.add(entry);
     this.#count(1);
     return () => {
-      if (stack.listeners.delete(entry)) this.#count(-1);
+      if (audience.listeners.delete(entry)) this.#count(-1);
     };
   }
 
@@ -42,18 +54,14 @@ export class EventTap {
     const { stacks, keys } = this.#source;
     for (let code = event_next(); code >= 0; code = event_next()) {
       const stackId = instance.word(AT.eventStack) | 0;
-      const stack = stackId < 0 ? this.operator : stacks.find(({ id }) => id === stackId);
-      const [type, ...fields] = EVENTS[code]!;
-      const facts: Record<string, unknown> = {
+      const audience = stackId < 0 ? this.operator : stacks.find(({ id }) => id === stackId);
+      const [type, ...specs] = EVENTS[code]!;
+      const facts = {
         key: keys.nameOf(instance.word(AT.eventKey)),
         policy: POLICIES[instance.word(AT.eventPolicy)],
+        ...instance.facts(specs, AT.eventNumbers),
       };
-      fields.forEach((field, i) => {
-        const number = instance.numbers[AT.eventNumbers + i]!;
-        if (typeof field === "string") facts[field] = number < 0 ? undefined : number;
-        else facts[field[0]] = field[1][number];
-      });
-      if (stack) this.tell(stack, type as EventType, facts);
+      if (audience) this.tell(audience, type as EventType, facts);
       else if (stackId < 0) this.tellAll(type as EventType, facts);
     }
   }
@@ -63,9 +71,12 @@ export class EventTap {
     for (const stack of this.#source.stacks) this.tell(stack, type, { key: null, policy: undefined, ...facts });
   }
 
-  tell(stack: Stack, type: EventType, facts: Record<string, unknown>): void {
-    const told = [...stack.listeners].filter((entry) => entry.type === type || entry.type === "*");
-    const event = { type, at: this.#source.now, stack: stack.name, ...facts } as GuardEvent;
+  /** Whoever listens to an object that is shared hears what its policy tells in any stack. */
+  tell({ name, settings, listeners }: Audience, type: EventType, facts: Record<string, unknown>): void {
+    const shared = settings.shares.filter(({ object }) => object.policy === facts["policy"]);
+    const told = [listeners, ...shared.map(({ object }) => object.listeners)].flatMap((heard) => [...heard])
+      .filter((entry) => entry.type === type || entry.type === "*");
+    const event = { type, at: this.#source.now, stack: name, ...facts } as GuardEvent;
     // Not now: a listener may call a guard, whose decision would overwrite the one just made. And each for itself: one that
     // throws is no other's business, nor ours.
     for (const { listener } of told) Promise.resolve(event).then(listener).catch(() => {});

@@ -1,12 +1,14 @@
 // The functions users call. Each entry (entry/) gives it the engine's module and a host; nothing happens until something is built.
 
-import { checkOptions } from "./check.js";
-import { readShared } from "./config.js";
+import { checkOptions, checkSharedOptions } from "./check.js";
 import { Engine } from "./engine.js";
 import { StackGuard } from "./guard.js";
-import { SharedObject, type CircuitBreaker, type RetryBudget } from "./shared.js";
+import { NamedBudget, NamedObject } from "./objects.js";
 import { Stacks } from "./stacks.js";
-import type { BreakerConfig, BudgetConfig, Config, Guard, Host, Options } from "./types.js";
+import type {
+  BreakerConfig, BudgetConfig, Bulkhead, BulkheadConfig, CircuitBreaker, ConcurrencyLimiter, ConcurrencyLimiterConfig, Config, Guard, Host,
+  Options, RateLimiter, RateLimiterConfig, Readings, RetryBudget, SharedOptions, Throttler, ThrottlerConfig,
+} from "./types.js";
 
 /** What a runtime contributes. */
 export interface Home {
@@ -21,9 +23,17 @@ export interface Face {
   /** A drop-in for fetch, guarded. */
   wrapFetch(config: Config, options?: Options): Guard["fetch"];
   /** A retry budget to give to several stacks. */
-  retryBudget(config?: BudgetConfig): RetryBudget;
+  retryBudget(config?: BudgetConfig, options?: SharedOptions): RetryBudget;
+  /** A throttler to give to several stacks. */
+  throttler(config?: ThrottlerConfig, options?: SharedOptions): Throttler;
   /** A circuit breaker to give to several stacks. */
-  circuitBreaker(config?: BreakerConfig): CircuitBreaker;
+  circuitBreaker(config?: BreakerConfig, options?: SharedOptions): CircuitBreaker;
+  /** A concurrency limiter to give to several stacks. */
+  concurrencyLimiter(config?: ConcurrencyLimiterConfig, options?: SharedOptions): ConcurrencyLimiter;
+  /** A bulkhead to give to several stacks. */
+  bulkhead(config?: BulkheadConfig, options?: SharedOptions): Bulkhead;
+  /** A rate limiter to give to several stacks. */
+  rateLimiter(config?: RateLimiterConfig, options?: SharedOptions): RateLimiter;
 }
 
 export function face(home: Home): Face {
@@ -38,10 +48,11 @@ export function face(home: Home): Face {
     return part;
   };
 
-  const share = (policy: string, maker: string, config: object): SharedObject => {
-    const object = new SharedObject(policy, readShared(policy, maker, config));
-    partFor(undefined).engine.check(object);
-    return object;
+  const makes = <Policy extends keyof Readings, Made>(
+    Made: new (engine: Engine, policy: Policy, maker: string, config: object) => Made, policy: Policy, maker: string = policy,
+  ) => (config: object = {}, options: SharedOptions = {}): Made => {
+    checkSharedOptions(options);
+    return new Made(partFor(options.host).engine, policy, maker, config);
   };
 
   const forbear = (config: Config, options: Options = {}): Guard => {
@@ -53,8 +64,12 @@ export function face(home: Home): Face {
   return {
     forbear,
     wrapFetch: (config, options) => forbear(config, options).fetch,
-    retryBudget: (config = {}) => share("budget", "retryBudget", config) as RetryBudget,
-    circuitBreaker: (config = {}) => share("breaker", "circuitBreaker", config) as CircuitBreaker,
+    retryBudget: makes(NamedBudget, "budget", "retryBudget"),
+    throttler: makes(NamedObject<"throttler">, "throttler"),
+    circuitBreaker: makes(NamedObject<"breaker">, "breaker", "circuitBreaker"),
+    concurrencyLimiter: makes(NamedObject<"concurrencyLimiter">, "concurrencyLimiter"),
+    bulkhead: makes(NamedObject<"bulkhead">, "bulkhead"),
+    rateLimiter: makes(NamedObject<"rateLimiter">, "rateLimiter"),
   };
 }
 

@@ -6,8 +6,7 @@ import { readTimeout } from "./config.js";
 import { drive } from "./driver.js";
 import { AFTER_FAILURE, asSignal, flagsOf, flagsOfRequest, originOf, signalOf } from "./facts.js";
 import { initOf, inputOf } from "./given.js";
-import { breakerHandle, readMetrics } from "./inspect.js";
-import { NEW } from "./keys.js";
+import { breakerHandle, nameOf, readMetrics, tryAcquire } from "./inspect.js";
 import { blame } from "./outcome.js";
 import { restoreSnapshot, takeSnapshot } from "./snapshot.js";
 import type {
@@ -94,10 +93,11 @@ export class StackGuard implements Guard {
   }
 
   breaker(key: string | null = null): BreakerHandle {
-    if (key !== null && typeof key !== "string") throw wrong("breaker", key, "a string, or null");
-    // A key may look like a URL and be none.
-    const isName = key === null || this.#site.engine.keys.idOf(key) !== NEW || !key.includes("://");
-    return breakerHandle(this.#site, isName ? key : (originOf(key) ?? key));
+    return breakerHandle(this.#site, nameOf(this.#site.engine, "breaker", key));
+  }
+
+  tryAcquire(permits = 1, key: string | null = null): boolean {
+    return tryAcquire(this.#site, permits, nameOf(this.#site.engine, "tryAcquire", key));
   }
 
   /** A function that fails is no reason for the call to fail: it has no key then. */

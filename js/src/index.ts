@@ -2,5 +2,4 @@
 
 export { ConfigError, RejectedError, TimeoutError } from "./errors.js";
 export { reportOf } from "./report.js";
-export type { CircuitBreaker, RetryBudget } from "./shared.js";
 export type * from "./types.js";

@@ -2,6 +2,7 @@
 // as they are, without wasm-bindgen's glue, which keeps one instance per process and cannot replace one that has died.
 
 import * as AT from "./answer.js";
+import type { FactSpec } from "./generated/vocabulary.js";
 import type * as raw from "./wasm/exports.js";
 
 export * as AT from "./answer.js";
@@ -41,6 +42,11 @@ export class Instance {
     return new DataView(this.exports.memory.buffer, this.#answerAt).getUint32(offset, true);
   }
 
+  /** The facts whose numbers stand in a row at this place of the answer. */
+  facts(specs: readonly FactSpec[], at: number): Record<string, unknown> {
+    return factsOf(specs, this.numbers.subarray(at));
+  }
+
   /** Copies bytes in; the callee frees them. Returns pointer and length, in the units of the array. */
   give(array: Uint8Array | Uint16Array): [pointer: number, length: number] {
     const { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT } = array;
@@ -66,6 +72,14 @@ export class Instance {
     this.#numbers = new Float64Array(buffer, this.#answerAt, AT.BYTES / 8);
     this.#bytes = new Uint8Array(buffer, this.#answerAt, AT.BYTES);
   }
+}
+
+/** What numbers say, by name. */
+export function factsOf(specs: readonly FactSpec[], numbers: ArrayLike<number>): Record<string, unknown> {
+  return Object.fromEntries(specs.map((spec, i) => {
+    const number = numbers[i]!;
+    return typeof spec === "string" ? [spec, number < 0 ? undefined : number] : [spec[0], spec[1][number]];
+  }));
 }
 
 /**

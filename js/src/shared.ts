@@ -1,6 +1,9 @@
 // Settings, as they cross to the engine, and objects that several stacks share: settings with an identity, built once by
 // their owner, and anew in every engine instance that needs them.
 
+import type { Listener } from "./events.js";
+import type { Readings } from "./generated/vocabulary.js";
+
 export interface Settings {
   /** What every path begins with: nothing in a stack, the maker's name in a shared object. */
   readonly root: string;
@@ -22,23 +25,14 @@ let made = 0;
 
 /** The state behind it lives in the engine. */
 export class SharedObject {
-  readonly policy: string;
+  readonly policy: keyof Readings;
   readonly settings: Settings;
   /** Which one it is. */
   readonly number = made++;
+  readonly listeners = new Set<Listener>();
 
-  constructor(policy: string, settings: Settings) {
+  constructor(policy: keyof Readings, settings: Settings) {
     this.policy = policy;
     this.settings = settings;
   }
-}
-
-/** A retry budget to be given to several stacks. */
-export interface RetryBudget extends SharedObject {
-  readonly policy: "budget";
-}
-
-/** A circuit breaker to be given to several stacks. */
-export interface CircuitBreaker extends SharedObject {
-  readonly policy: "breaker";
 }

@@ -1,8 +1,8 @@
 // A stack as this side knows it.
 
 import { hasAny, isRacing, limitOf } from "./config.js";
+import type { Listener } from "./events.js";
 import type { Settings } from "./shared.js";
-import type { GuardEvent } from "./types.js";
 
 export class Stack {
   /** Its number in the engine's present instance. */
@@ -15,7 +15,7 @@ export class Stack {
   readonly repeating: boolean;
   readonly attemptLimitMs: number;
   readonly totalLimitMs: number;
-  readonly listeners = new Set<{ readonly type: string; readonly listener: (event: GuardEvent) => void }>();
+  readonly listeners = new Set<Listener>();
 
   constructor(name: string | undefined, settings: Settings) {
     this.name = name;

@@ -1,7 +1,10 @@
 // The types users see. What each option means, its range and its default stand in docs/policies/.
 
-import type { EventFacts } from "./generated/vocabulary.js";
-import type { CircuitBreaker, RetryBudget } from "./shared.js";
+import type { BreakerReading, EventFacts, Readings } from "./generated/vocabulary.js";
+
+export type {
+  BreakerReading, BudgetReading, BulkheadReading, ConcurrencyLimiterReading, RateLimiterReading, Readings, ThrottlerReading,
+} from "./generated/vocabulary.js";
 
 /** Milliseconds, or a number with a unit: `"250ms"`, `"10s"`, `"2m"`, `"1h"`. */
 export type Duration = number | `${number}${"ms" | "s" | "m" | "h"}`;
@@ -38,11 +41,11 @@ export interface Config {
   timeout?: TimeoutConfig | false;
   retry?: RetryConfig | false;
   hedge?: HedgeConfig | false;
-  throttler?: ThrottlerConfig | false;
+  throttler?: ThrottlerConfig | Throttler | false;
   breaker?: BreakerConfig | CircuitBreaker | false;
-  concurrencyLimiter?: ConcurrencyLimiterConfig | false;
-  bulkhead?: BulkheadConfig | false;
-  rateLimiter?: RateLimiterConfig | false;
+  concurrencyLimiter?: ConcurrencyLimiterConfig | ConcurrencyLimiter | false;
+  bulkhead?: BulkheadConfig | Bulkhead | false;
+  rateLimiter?: RateLimiterConfig | RateLimiter | false;
 }
 
 export interface TimeoutConfig {
@@ -153,6 +156,32 @@ export interface RateLimiterConfig {
   queue?: number;
 }
 
+/** An object that several stacks share. */
+export interface Shared<Policy extends keyof Readings> {
+  readonly policy: Policy;
+  /** What it knows now of a key (an origin, or any URL of it); without a key, of calls that have none. Changes nothing. */
+  read(key?: string | null): Readings[Policy];
+  /** Listens to what it tells, whichever stack's calls it is about. Returns how to stop. What a listener throws changes nothing. */
+  on<Type extends EventType | "*">(type: Type, listener: (event: EventOf<Type>) => void): () => void;
+}
+
+/** A retry budget to give to several stacks. */
+export interface RetryBudget extends Shared<"budget"> {
+  /** Pays for something that no stack sends, and answers at once: whether it may be done. */
+  try(key?: string | null): boolean;
+}
+
+/** A throttler to give to several stacks. */
+export interface Throttler extends Shared<"throttler"> {}
+/** A circuit breaker to give to several stacks. */
+export interface CircuitBreaker extends Shared<"breaker"> {}
+/** A concurrency limiter to give to several stacks. */
+export interface ConcurrencyLimiter extends Shared<"concurrencyLimiter"> {}
+/** A bulkhead to give to several stacks. */
+export interface Bulkhead extends Shared<"bulkhead"> {}
+/** A rate limiter to give to several stacks. */
+export interface RateLimiter extends Shared<"rateLimiter"> {}
+
 /** What a guard is built with beside its policies. */
 export interface Options {
   /** What really sends: a `fetch`, or an object that has one, such as a service binding. */
@@ -162,6 +191,12 @@ export interface Options {
   /** Reads results in place of the built-in rules; `undefined` leaves a result to them. If it throws, they decide. */
   classify?: Classify;
   /** Clock, randomness, timers and fetch, where the host's own will not do. */
+  host?: Partial<Host>;
+}
+
+/** What a shared object is built with beside its settings. */
+export interface SharedOptions {
+  /** As a guard's: the object's reads and orders are of the guards that have the same. */
   host?: Partial<Host>;
 }
 
@@ -266,7 +301,8 @@ interface EventBase<Type> {
 
 export type BreakerState = "closed" | "open" | "half-open" | "forced-open" | "disabled";
 
-export interface KeyMetrics {
+/** What was counted for one key, and what each policy that is on knows of it; undefined for all others. */
+export interface KeyMetrics extends PolicyReadings {
   readonly key: string | null;
   readonly calls: number;
   readonly attempts: number;
@@ -274,25 +310,9 @@ export interface KeyMetrics {
   readonly refusals: Readonly<Record<RefusalReason, number>>;
   /** Settled attempts by latency; a refused call is in none. The last bucket's bound is null: there is none. */
   readonly latencies: readonly { readonly belowMs: number | null; readonly count: number }[];
-  readonly breaker: BreakerReading | undefined;
 }
 
-export interface BreakerReading {
-  readonly state: BreakerState;
-  /** Calls in the window. */
-  readonly calls: number;
-  readonly failures: number;
-  readonly slow: number;
-  /** `failures` and `slow` as shares of `calls`, 0 to 1; 0 of no calls. */
-  readonly failureRate: number;
-  readonly slowRate: number;
-  /** How many failures came last, one after the other. */
-  readonly consecutiveFailures: number;
-  /** How often in a row it has opened. */
-  readonly trips: number;
-  /** How long it goes on refusing, if it does and that is known. */
-  readonly retryAfterMs: number | undefined;
-}
+type PolicyReadings = { readonly [Policy in keyof Readings]: Readings[Policy] | undefined };
 
 export interface Metrics {
   readonly stack: string | undefined;
@@ -342,4 +362,9 @@ export interface Guard {
   restore(bytes: Uint8Array): Restored | false;
   /** The circuit of a key (an origin, or any URL of it); without a key, the one of calls that have none. */
   breaker(key?: string | null): BreakerHandle;
+  /**
+   * Takes so many permits (1) of the rate limiter for something that is no call, and answers at once: all of them, if they are
+   * there and nobody waits for one, or none.
+   */
+  tryAcquire(permits?: number, key?: string | null): boolean;
 }

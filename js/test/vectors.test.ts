@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { attemptOf, DONE, droppedBy, HELD, KIND, REJECT, SEND, UNGUARDED, WAIT } from "../src/decision.js";
-import { BREAKER_STATES, OPTIONS, OUTCOMES, POLICIES, REFUSAL_REASONS, STOP_REASONS } from "../src/generated/vocabulary.js";
+import { FIGURES, OPTIONS, OUTCOMES, POLICIES, REFUSAL_REASONS, STOP_REASONS } from "../src/generated/vocabulary.js";
 import { AT, Instance } from "../src/instance.js";
 import { KeyNames, NEW } from "../src/keys.js";
 import { engineModule } from "./support/shim.js";
@@ -106,10 +106,10 @@ class World {
       case "cancel":
         return this.#tell(exports.cancel(call, now));
       case "circuit":
-        assert.ok(exports.breaker_read(this.#stack(verb), this.#key(verb), now));
+        assert.ok(exports.read(this.#breaker(verb), this.#key(verb), now));
         return this.#circuit();
       case "operate":
-        return { done: Boolean(exports.breaker_do(this.#stack(verb), this.#key(verb), ACTIONS.indexOf(verb.action), now, random)) };
+        return { done: Boolean(exports.breaker_do(this.#breaker(verb), this.#key(verb), ACTIONS.indexOf(verb.action), now, random)) };
       case "metrics":
         return exports.metrics(this.#stack(verb), this.#key(verb)) ? this.#metrics() : {};
       case "snapshot":
@@ -164,8 +164,8 @@ class World {
   }
 
   #circuit(): Answer {
-    const [state, calls, failures, slow, trips, retryAfterMs] = this.#reads(6) as [number, number, number, number, number, number];
-    return { state: BREAKER_STATES[state], calls, failures, slow, trips, ...(retryAfterMs >= 0 && { retryAfterMs }) };
+    const { state, calls, failures, slow, trips, retryAfterMs } = this.#instance.facts(FIGURES.breaker, AT.reads);
+    return { state, calls, failures, slow, trips, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   }
 
   #metrics(): Answer {
@@ -194,6 +194,10 @@ class World {
 
   #stack(verb: Verb): number {
     return this.#stacks.get(verb.stack)!;
+  }
+
+  #breaker(verb: Verb): number {
+    return this.#instance.exports.object_of(this.#stack(verb), POLICIES.indexOf("breaker"));
   }
 
   #key(verb: Verb): number {

@@ -8,6 +8,7 @@ use crate::config::ConfigError;
 use crate::decision::Rejection;
 use crate::engine::stack::{Stack, too_many};
 use crate::event::{Event, EventLog, What};
+use crate::figure::Figures;
 use crate::id::{ObjectId, StackId};
 use crate::key::Key;
 use crate::outcome::{Outcome, Verdict};
@@ -169,6 +170,13 @@ impl Object {
         match self {
             Self::Gate(_, gate) => gate.restore(now, input),
             Self::Budget(budget) => budget.restore(now, input),
+        }
+    }
+
+    pub fn write_figures(&self, key: Key, now: Instant, out: &mut Figures<'_>) {
+        match self {
+            Self::Gate(_, gate) => gate.write_figures(key, now, out),
+            Self::Budget(budget) => budget.counts(key, now).write(now, out),
         }
     }
 

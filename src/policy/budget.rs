@@ -94,6 +94,17 @@ pub struct Counts {
     pub tokens: u32,
 }
 
+figures! {
+    Counts as it at now {
+        /// First attempts in the window, or calls that run.
+        "firsts": u32 = it.firsts;
+        /// Repeats paid for in the window, or those that run.
+        "repeats": u32 = it.repeats;
+        /// Whole tokens left, where it is tokens that are counted.
+        "tokens": u32 = it.tokens;
+    }
+}
+
 options! {
     /// How many repeats there may be.
     pub struct Config for Budget {

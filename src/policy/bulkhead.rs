@@ -2,6 +2,7 @@
 
 use crate::config::{ConfigError, OptionKind, OptionValue};
 use crate::decision::RefusalReason;
+use crate::figure::Figures;
 use crate::key::{Key, Keyed};
 use crate::measure::slots::{Bounds, Slots};
 use crate::policy::{Answer, Asker, Cx, Ended, Gate, Note, Place, slotted};
@@ -51,6 +52,24 @@ pub struct Bulkhead {
     lanes: Keyed<Slots>,
 }
 
+/// What there is to know about a key. Reading changes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// How many slots are taken.
+    pub in_flight: u32,
+    /// How many attempts have a place in line.
+    pub queued: u32,
+}
+
+figures! {
+    Reading as it at now {
+        /// How many slots are taken.
+        "inFlight": u32 = it.in_flight;
+        /// How many attempts wait for one.
+        "queued": u32 = it.queued;
+    }
+}
+
 impl Bulkhead {
     /// Checks the configuration; every slot is free.
     ///
@@ -77,6 +96,12 @@ impl Bulkhead {
     #[must_use]
     pub fn queued(&self, key: Key) -> u32 {
         self.lanes.get(key).map_or(0, Slots::waiting)
+    }
+
+    /// Both.
+    #[must_use]
+    pub fn read(&self, key: Key) -> Reading {
+        Reading { in_flight: self.in_flight(key), queued: self.queued(key) }
     }
 
     /// The key's slots, and what bounds them.
@@ -124,6 +149,10 @@ impl Gate for Bulkhead {
     fn leave(&mut self, key: Key, place: Place, cx: &mut Cx<'_>) {
         let (slots, bounds) = self.slots(key);
         slotted::leave(slots, bounds, place, cx);
+    }
+
+    fn write_figures(&self, key: Key, now: Instant, out: &mut Figures<'_>) {
+        self.read(key).write(now, out);
     }
 
     fn holds_until_body(&self) -> bool {

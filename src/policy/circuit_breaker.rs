@@ -9,6 +9,7 @@ use self::ticket::Ticket;
 use crate::config::ConfigError;
 use crate::decision::RefusalReason;
 use crate::event::{CloseReason, Counted, IgnoreReason, Trigger, What};
+use crate::figure::Figures;
 use crate::key::{Key, Keyed};
 use crate::measure::window::{Bounds, Counts, Entry};
 use crate::outcome::Verdict;
@@ -105,6 +106,10 @@ impl Gate for CircuitBreaker {
         if let Some(circuit) = self.circuits.get_mut(key).filter(|circuit| circuit.honours(ticket)) {
             circuit.mark(ticket, Probe::Free);
         }
+    }
+
+    fn write_figures(&self, key: Key, now: Instant, out: &mut Figures<'_>) {
+        self.read(key, now).write(now, out);
     }
 
     fn is_busy(&self, key: Key, now: Instant) -> bool {

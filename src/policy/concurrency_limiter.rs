@@ -6,6 +6,7 @@ pub use self::lane::Reading;
 use crate::config::{ConfigError, OptionKind};
 use crate::decision::RefusalReason;
 use crate::event::{LimitReason, What};
+use crate::figure::Figures;
 use crate::key::{Key, Keyed};
 use crate::measure::slots::{Bounds, Slots};
 use crate::outcome::Verdict;
@@ -50,6 +51,19 @@ pub struct ConcurrencyLimiter {
     lanes: Keyed<Lane>,
 }
 
+figures! {
+    Reading as it at now {
+        /// How many attempts may run at once.
+        "limit": u32 = it.limit;
+        /// How many do.
+        "inFlight": u32 = it.in_flight;
+        /// How many wait for a slot.
+        "queued": u32 = it.queued;
+        /// How long they take without a queue, where that is known.
+        "baselineMs": Option<Duration> = it.baseline;
+    }
+}
+
 impl ConcurrencyLimiter {
     /// Checks the configuration; nothing is known.
     ///
@@ -73,8 +87,8 @@ impl ConcurrencyLimiter {
     /// What there is to know about a key at `now`. Reading changes nothing.
     #[must_use]
     pub fn read(&self, key: Key, now: Instant) -> Reading {
-        let fresh = Lane::new(&self.config);
-        self.lanes.get(key).unwrap_or(&fresh).read(&self.config, now)
+        let fresh = Reading { limit: self.config.initial, in_flight: 0, queued: 0, baseline: None };
+        self.lanes.get(key).map_or(fresh, |lane| lane.read(&self.config, now))
     }
 
     /// The key's slots, and what bounds them now.
@@ -135,6 +149,10 @@ impl Gate for ConcurrencyLimiter {
     fn leave(&mut self, key: Key, place: Place, cx: &mut Cx<'_>) {
         let (slots, bounds) = self.slots(key, cx.now);
         slotted::leave(slots, bounds, place, cx);
+    }
+
+    fn write_figures(&self, key: Key, now: Instant, out: &mut Figures<'_>) {
+        self.read(key, now).write(now, out);
     }
 
     fn is_busy(&self, key: Key, _now: Instant) -> bool {

@@ -3,6 +3,7 @@
 use crate::config::{ConfigError, OptionKind, OptionValue};
 use crate::decision::RefusalReason;
 use crate::event::What;
+use crate::figure::Figures;
 use crate::key::{Key, Keyed};
 use crate::measure::queue::{Line, Waiter};
 use crate::policy::{Answer, Asker, Cx, Ended, Gate, Note, Place};
@@ -49,6 +50,24 @@ struct Bucket {
     line: Line,
 }
 
+/// What there is to know about a key at one instant. Reading changes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// How many permits there are.
+    pub available: u32,
+    /// How many attempts have a place in line.
+    pub queued: u32,
+}
+
+figures! {
+    Reading as it at now {
+        /// How many permits there are.
+        "available": u32 = it.available;
+        /// How many attempts wait for their turn.
+        "queued": u32 = it.queued;
+    }
+}
+
 impl RateLimiter {
     /// Checks the configuration; every bucket is full.
     ///
@@ -82,6 +101,12 @@ impl RateLimiter {
     #[must_use]
     pub fn waiters(&self, key: Key) -> u32 {
         self.buckets.get(key).map_or(0, |bucket| bucket.line.len())
+    }
+
+    /// Both.
+    #[must_use]
+    pub fn read(&self, key: Key, now: Instant) -> Reading {
+        Reading { available: self.available(key, now), queued: self.waiters(key) }
     }
 
     /// Takes so many permits if they are there and nobody waits for one.
@@ -229,6 +254,10 @@ impl Gate for RateLimiter {
             bucket.line.leave(place.0);
         }
         self.hasten(key, cx);
+    }
+
+    fn write_figures(&self, key: Key, now: Instant, out: &mut Figures<'_>) {
+        self.read(key, now).write(now, out);
     }
 
     /// A bucket that is forgotten is full again.

@@ -3,6 +3,7 @@
 use crate::config::{ConfigError, OptionKind, OptionValue};
 use crate::decision::RefusalReason;
 use crate::event::What;
+use crate::figure::Figures;
 use crate::key::{Key, Keyed};
 use crate::measure::buckets::Buckets;
 use crate::policy::{Answer, Asker, Cx, Ended, Gate, Note};
@@ -71,6 +72,17 @@ pub struct Reading {
     pub rate: Ratio,
 }
 
+figures! {
+    Reading as it at now {
+        /// Requests in the window.
+        "requests": u32 = it.requests;
+        /// Those among them that the upstream accepted.
+        "accepts": u32 = it.accepts;
+        /// The share of attempts that is refused, 0 to 1.
+        "rejection": Ratio = it.rate;
+    }
+}
+
 impl Throttler {
     /// Checks the configuration; nothing has been counted.
     ///
@@ -121,6 +133,10 @@ impl Gate for Throttler {
         if self.config.accounting == Accounting::Offered {
             self.count(asker.key, 0, cx);
         }
+    }
+
+    fn write_figures(&self, key: Key, now: Instant, out: &mut Figures<'_>) {
+        self.read(key, now).write(now, out);
     }
 
     /// Never: a key that is forgotten is only not throttled for a while.

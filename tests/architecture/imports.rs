@@ -19,6 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("snapshot", &["key", "time"]),
     ("decision", &["id", "registry", "time"]),
     ("event", &["decision", "id", "key", "outcome", "ratio", "registry", "time"]),
+    ("figure", &["event", "time"]),
     ("metrics", &["decision", "event", "time"]),
     ("config", &["ratio", "registry", "snapshot", "time"]),
     // What is known of a call is what its policies gave it to keep.
@@ -39,6 +40,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "config",
             "decision",
             "event",
+            "figure",
             "key",
             "measure",
             "outcome",
@@ -50,9 +52,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "Trait",
         ],
     ),
-    ("policy", &["decision", "event", "id", "key", "outcome", "random", "registry", "snapshot", "time"]),
+    ("policy", &["decision", "event", "figure", "id", "key", "outcome", "random", "registry", "snapshot", "time"]),
     // What builds policies knows them all by name.
-    ("stack_config", &["config", "id", "policy", "registry"]),
+    ("stack_config", &["config", "figure", "id", "policy", "registry"]),
     // The engine knows them all, gates through the registry only.
     ("engine", &["*"]),
     ("", &["*"]),

@@ -68,7 +68,7 @@ pub fn config_stack() -> i32 {
     })
 }
 
-fn kind_of(kind: u32) -> Option<Kind> {
+pub fn kind_of(kind: u32) -> Option<Kind> {
     Kind::ALL.get(kind as usize).copied()
 }
 

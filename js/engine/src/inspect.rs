@@ -2,11 +2,14 @@
 
 use alloc::vec::Vec;
 
+use forbear::policy::Cx;
 use forbear::policy::circuit_breaker::CircuitBreaker;
-use forbear::{Key, MAX_KEYS, Metrics, StackId};
+use forbear::policy::rate_limiter::RateLimiter;
+use forbear::{Key, MAX_KEYS, Metrics, ObjectId, StackId};
 use wasm_bindgen::prelude::*;
 
-use crate::answer::{Answer, NONE};
+use crate::answer::NONE;
+use crate::configure::kind_of;
 use crate::host_time::NANOS_PER_MILLI;
 use crate::with_host;
 
@@ -48,12 +51,6 @@ pub fn metrics(stack: u32, key: u32) -> bool {
     })
 }
 
-fn write(answer: &mut Answer, numbers: impl Iterator<Item = f64>) {
-    for (slot, number) in answer.numbers.iter_mut().zip(numbers) {
-        *slot = number;
-    }
-}
-
 /// How many keys were given numbers: 0 up to this, without it.
 #[wasm_bindgen]
 pub fn keys() -> u32 {
@@ -78,35 +75,57 @@ pub fn has_a_limit(stack: u32) -> bool {
     with_host(|host| host.engine.has_a_limit(stack_id(stack)))
 }
 
-/// A circuit as it is now: state, calls, failures, slow, trips, milliseconds until it does not refuse (−1 unknown), failures
-/// in a row.
+/// The number of the stack's gate or budget of this kind; −1 where it has none.
 #[wasm_bindgen]
-pub fn breaker_read(stack: u32, key: u32, now: f64) -> bool {
+pub fn object_of(stack: u32, kind: u32) -> i32 {
     with_host(|host| {
-        let now = host.engine.instant(host.time.read(now));
-        let Some(breaker) = host.engine.gate::<CircuitBreaker>(stack_id(stack)) else { return false };
-        let reading = breaker.read(key_id(key), now);
-        let counts = [reading.counts.calls, reading.counts.failures, reading.counts.slow, reading.trips];
-        let retry_after = reading.retry_at.map_or(NONE, |at| at.since(now).as_millis_ceil() as f64);
-        let state = f64::from(reading.state.code());
-        let consecutive = f64::from(reading.consecutive);
-        write(&mut host.answer, [state].into_iter().chain(counts.map(f64::from)).chain([retry_after, consecutive]));
-        true
+        let object = kind_of(kind).and_then(|kind| host.engine.object(stack_id(stack), kind));
+        object.map_or(-1, |object| i32::from(object.number()))
+    })
+}
+
+/// What there is to read of a gate or a budget about a key, in the order of its kind's figures. False for no object.
+#[wasm_bindgen]
+pub fn read(object: u32, key: u32, now: f64) -> bool {
+    with_host(|host| {
+        let now = host.time.read(now);
+        host.engine.read(object_id(object), key_id(key), now, &mut host.answer.numbers)
+    })
+}
+
+/// Pays from a budget for something that no stack sends: whether it may be done.
+#[wasm_bindgen]
+pub fn spend(budget: u32, key: u32, now: f64) -> bool {
+    with_host(|host| {
+        let now = host.time.read(now);
+        host.engine.spend(object_id(budget), key_id(key), now)
+    })
+}
+
+/// Takes so many permits of a rate limiter, if they are there and nobody waits for one.
+#[wasm_bindgen]
+pub fn try_acquire(limiter: u32, key: u32, permits: u32, now: f64) -> bool {
+    with_host(|host| {
+        let (now, key) = (host.time.read(now), key_id(key));
+        let act = |limiter: &mut RateLimiter, cx: &mut Cx<'_>| limiter.try_acquire(key, permits, cx);
+        host.engine.operate_on(object_id(limiter), now, 0, act).unwrap_or(false)
     })
 }
 
 /// What operators do: 0 reset, 1 force open, 2 force closed, 3 disable, 4 enable.
 #[wasm_bindgen]
-pub fn breaker_do(stack: u32, key: u32, action: u32, now: f64, random: f64) -> bool {
+pub fn breaker_do(breaker: u32, key: u32, action: u32, now: f64, random: f64) -> bool {
     with_host(|host| {
         let (now, key) = (host.time.read(now), key_id(key));
         let done =
-            host.engine.operate(stack_id(stack), now, random as u64, |breaker: &mut CircuitBreaker, cx| match action {
-                0 => breaker.reset(key, cx),
-                1 => breaker.force_open(key, cx),
-                2 => breaker.force_closed(key, cx),
-                3 => breaker.disable(key, true, cx),
-                _ => breaker.disable(key, false, cx),
+            host.engine.operate_on(object_id(breaker), now, random as u64, |breaker: &mut CircuitBreaker, cx| {
+                match action {
+                    0 => breaker.reset(key, cx),
+                    1 => breaker.force_open(key, cx),
+                    2 => breaker.force_closed(key, cx),
+                    3 => breaker.disable(key, true, cx),
+                    _ => breaker.disable(key, false, cx),
+                }
             });
         done.is_some()
     })
@@ -163,6 +182,10 @@ pub fn retry_after(field: &str, wall_now_ms: f64, date: &str) -> f64 {
 
 pub fn stack_id(number: u32) -> StackId {
     StackId::from_number(number as u16)
+}
+
+fn object_id(number: u32) -> ObjectId {
+    ObjectId::from_number(u16::try_from(number).unwrap_or(u16::MAX))
 }
 
 fn key_id(number: u32) -> Key {

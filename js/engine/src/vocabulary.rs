@@ -20,6 +20,8 @@ pub fn typescript() -> String {
     defaults(&mut out);
     events(&mut out);
     event_facts(&mut out);
+    figures(&mut out);
+    readings(&mut out);
     out
 }
 
@@ -104,6 +106,43 @@ fn event_facts(out: &mut String) {
     out.push_str("}\n");
 }
 
+/// The policies that have something to read.
+fn readable() -> impl Iterator<Item = &'static Kind> {
+    Kind::ALL.iter().filter(|kind| !kind.figures().is_empty())
+}
+
+fn figures(out: &mut String) {
+    out.push_str("\n/** What there is to read of each policy about a key, in the order of the numbers. */\n");
+    out.push_str("export const FIGURES: Record<keyof Readings, readonly FactSpec[]> = {\n");
+    for kind in readable() {
+        let figures: Vec<String> = kind.figures().iter().map(|spec| field(spec.name, spec.kind)).collect();
+        let _ = writeln!(out, "  {}: [{}],", kind.word(), figures.join(", "));
+    }
+    out.push_str("};\n");
+}
+
+/// The same as types.
+fn readings(out: &mut String) {
+    for kind in readable() {
+        let _ = writeln!(out, "\nexport interface {} {{", reading(*kind));
+        for spec in kind.figures() {
+            let _ = writeln!(out, "  /**{} */\n  readonly {}: {};", spec.about, spec.name, fact(spec.kind));
+        }
+        out.push_str("}\n");
+    }
+    out.push_str("\n/** What each policy reads as, by its name. */\nexport interface Readings {\n");
+    for kind in readable() {
+        let _ = writeln!(out, "  {}: {};", kind.word(), reading(*kind));
+    }
+    out.push_str("}\n");
+}
+
+/// `BreakerReading`
+fn reading(kind: Kind) -> String {
+    let (first, rest) = kind.word().split_at(1);
+    format!("{}{rest}Reading", first.to_uppercase())
+}
+
 fn fact(kind: FieldKind) -> String {
     match kind {
         FieldKind::Count | FieldKind::Share | FieldKind::Millis => String::from("number"),
@@ -140,8 +179,11 @@ const HEADER: &str = r#"// Written from the engine's own tables by `npm run gene
 /** One option of one policy: a kind of number, or words. Its range is the engine's business. */
 export type OptionSpec = readonly [name: string, kind: "duration" | "count" | "number" | "flag" | readonly string[], canBeOff?: true];
 
-/** One kind of event, and its facts in the order of their numbers: words where there is a list, else the number; below 0 none. */
-export type EventSpec = readonly [name: string, ...facts: readonly (string | readonly [name: string, words: readonly unknown[]])[]];
+/** One fact of an event or a reading that crosses as a number: a word where there is a list, else the number; below 0 none. */
+export type FactSpec = string | readonly [name: string, words: readonly unknown[]];
+
+/** One kind of event, and its facts in the order of their numbers. */
+export type EventSpec = readonly [name: string, ...facts: readonly FactSpec[]];
 "#;
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ import { defaultHost } from "../host.js";
 import base64 from "../wasm/inline.js";
 
 export * from "../index.js";
-export const { forbear, wrapFetch, retryBudget, circuitBreaker } = /* @__PURE__ */ face({ module: compileModule, host: defaultHost });
+export const {
+  forbear, wrapFetch, retryBudget, throttler, circuitBreaker, concurrencyLimiter, bulkhead, rateLimiter,
+} = /* @__PURE__ */ face({ module: compileModule, host: defaultHost });
 
 let module: WebAssembly.Module | undefined;
 

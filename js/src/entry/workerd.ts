@@ -5,4 +5,6 @@ import { workersHost } from "../host.js";
 import module from "../wasm/forbear.wasm";
 
 export * from "../index.js";
-export const { forbear, wrapFetch, retryBudget, circuitBreaker } = /* @__PURE__ */ face({ module: () => module, host: workersHost });
+export const {
+  forbear, wrapFetch, retryBudget, throttler, circuitBreaker, concurrencyLimiter, bulkhead, rateLimiter,
+} = /* @__PURE__ */ face({ module: () => module, host: workersHost });

@@ -3,8 +3,11 @@
 /** One option of one policy: a kind of number, or words. Its range is the engine's business. */
 export type OptionSpec = readonly [name: string, kind: "duration" | "count" | "number" | "flag" | readonly string[], canBeOff?: true];
 
-/** One kind of event, and its facts in the order of their numbers: words where there is a list, else the number; below 0 none. */
-export type EventSpec = readonly [name: string, ...facts: readonly (string | readonly [name: string, words: readonly unknown[]])[]];
+/** One fact of an event or a reading that crosses as a number: a word where there is a list, else the number; below 0 none. */
+export type FactSpec = string | readonly [name: string, words: readonly unknown[]];
+
+/** One kind of event, and its facts in the order of their numbers. */
+export type EventSpec = readonly [name: string, ...facts: readonly FactSpec[]];
 
 /** The policies, by code. */
 export const POLICIES = ["deadline", "retry", "budget", "hedge", "throttler", "breaker", "concurrencyLimiter", "bulkhead", "rateLimiter", "attemptTimeout"] as const;
@@ -180,4 +183,88 @@ export interface EventFacts {
   exhausted: { readonly firsts: number; readonly repeats: number; readonly tokens: number };
   waited: { readonly waitedMs: number };
   oversized: { readonly permits: number };
+}
+
+/** What there is to read of each policy about a key, in the order of the numbers. */
+export const FIGURES: Record<keyof Readings, readonly FactSpec[]> = {
+  budget: ["firsts", "repeats", "tokens"],
+  throttler: ["requests", "accepts", "rejection"],
+  breaker: [["state", BREAKER_STATES], "calls", "failures", "slow", "failureRate", "slowRate", "consecutiveFailures", "trips", "retryAfterMs"],
+  concurrencyLimiter: ["limit", "inFlight", "queued", "baselineMs"],
+  bulkhead: ["inFlight", "queued"],
+  rateLimiter: ["available", "queued"],
+};
+
+export interface BudgetReading {
+  /** First attempts in the window, or calls that run. */
+  readonly firsts: number;
+  /** Repeats paid for in the window, or those that run. */
+  readonly repeats: number;
+  /** Whole tokens left, where it is tokens that are counted. */
+  readonly tokens: number;
+}
+
+export interface ThrottlerReading {
+  /** Requests in the window. */
+  readonly requests: number;
+  /** Those among them that the upstream accepted. */
+  readonly accepts: number;
+  /** The share of attempts that is refused, 0 to 1. */
+  readonly rejection: number;
+}
+
+export interface BreakerReading {
+  /** What it does with calls. */
+  readonly state: (typeof BREAKER_STATES)[number];
+  /** Calls in the window. */
+  readonly calls: number;
+  /** Failures among them. */
+  readonly failures: number;
+  /** Slow ones among them. */
+  readonly slow: number;
+  /** `failures` as a share of `calls`, 0 to 1; 0 of no calls. */
+  readonly failureRate: number;
+  /** `slow` as a share of `calls`, 0 to 1; 0 of no calls. */
+  readonly slowRate: number;
+  /** How many failures came last, one after the other. */
+  readonly consecutiveFailures: number;
+  /** How often in a row it has opened. */
+  readonly trips: number;
+  /** How long it goes on refusing, if it does and that is known. */
+  readonly retryAfterMs: number | undefined;
+}
+
+export interface ConcurrencyLimiterReading {
+  /** How many attempts may run at once. */
+  readonly limit: number;
+  /** How many do. */
+  readonly inFlight: number;
+  /** How many wait for a slot. */
+  readonly queued: number;
+  /** How long they take without a queue, where that is known. */
+  readonly baselineMs: number | undefined;
+}
+
+export interface BulkheadReading {
+  /** How many slots are taken. */
+  readonly inFlight: number;
+  /** How many attempts wait for one. */
+  readonly queued: number;
+}
+
+export interface RateLimiterReading {
+  /** How many permits there are. */
+  readonly available: number;
+  /** How many attempts wait for their turn. */
+  readonly queued: number;
+}
+
+/** What each policy reads as, by its name. */
+export interface Readings {
+  budget: BudgetReading;
+  throttler: ThrottlerReading;
+  breaker: BreakerReading;
+  concurrencyLimiter: ConcurrencyLimiterReading;
+  bulkhead: BulkheadReading;
+  rateLimiter: RateLimiterReading;
 }

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { Engine } from "../../src/engine.js";
+import { face } from "../../src/face.js";
 import { StackGuard } from "../../src/guard.js";
 import { Stacks } from "../../src/stacks.js";
 import type { Config, Options } from "../../src/types.js";
@@ -20,6 +21,11 @@ export function shim(host = new FakeHost(), module: () => WebAssembly.Module = e
   const guard = (config: Config, options: Omit<Options, "host"> = {}): StackGuard =>
     new StackGuard({ engine, stack: stacks.of(config), classify: options.classify }, options, {});
   return { host, engine, stacks, guard };
+}
+
+/** The functions users call, on a host of one's own. */
+export function faceOn(host = new FakeHost()) {
+  return { host, ...face({ module: engineModule, host: () => host }) };
 }
 
 /** The engine dies, as it would of a bug of its own. */

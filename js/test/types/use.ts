@@ -1,8 +1,8 @@
 // What users write, compiled by tsc against the built package under the types of each runtime (dom/, node/, workers/). Never run.
 
 import {
-  circuitBreaker, ConfigError, forbear, RejectedError, reportOf, retryBudget, TimeoutError, wrapFetch,
-  type Config, type Fetch, type Guard, type Report,
+  bulkhead, circuitBreaker, concurrencyLimiter, ConfigError, forbear, rateLimiter, RejectedError, reportOf, retryBudget, throttler, TimeoutError,
+  wrapFetch, type BreakerReading, type BulkheadReading, type Config, type Fetch, type Guard, type RateLimiter, type Report, type RetryBudget,
 } from "forbear";
 
 const config: Config = {
@@ -51,6 +51,38 @@ export const stops: (() => void)[] = [
 const outcome = guard.restore(guard.snapshot());
 if (outcome) console.log(outcome.restored.includes("breaker"), guard.breaker().failureRate.toFixed());
 
+const budget: RetryBudget = retryBudget({ kind: "wallet" });
+const permits: RateLimiter = rateLimiter({ rate: 5 }, { host: { now: () => 5 } });
+forbear({
+  retry: { budget }, throttler: throttler({ window: "60s" }), breaker: circuitBreaker(), concurrencyLimiter: concurrencyLimiter({ min: 2 }),
+  bulkhead: bulkhead({ queue: 5 }), rateLimiter: permits,
+});
+export const granted: boolean = budget.try("job") && guard.tryAcquire() && guard.tryAcquire(5, "key");
+export const left: number = permits.read("https://a.example").available + budget.read().tokens;
+stops.push(budget.on("exhausted", ({ firsts }) => console.log(firsts.toFixed())), permits.on("*", ({ type }) => console.log(type)));
+for (const { key, breaker, bulkhead, throttler, rateLimiter, concurrencyLimiter, budget } of guard.metrics().keys) {
+  const circuit: BreakerReading | undefined = breaker;
+  const slots: BulkheadReading | undefined = bulkhead;
+  console.log(key, circuit?.state === "open", slots?.queued, throttler?.rejection.toFixed(), rateLimiter?.available, budget?.firsts);
+  console.log(concurrencyLimiter?.baselineMs?.toFixed());
+}
+
+// @ts-expect-error: another policy's object
+forbear({ bulkhead: permits });
+// @ts-expect-error: another policy's object
+forbear({ rateLimiter: bulkhead() });
+// @ts-expect-error: another policy's object
+forbear({ concurrencyLimiter: throttler() });
+// @ts-expect-error: another policy's object
+forbear({ throttler: concurrencyLimiter() });
+// @ts-expect-error: another policy's object
+forbear({ breaker: budget });
+// @ts-expect-error: another policy's object
+forbear({ retry: { budget: circuitBreaker() } });
+// @ts-expect-error: only a budget pays
+circuitBreaker().try();
+// @ts-expect-error: another policy's option
+bulkhead({ rate: 5 });
 // @ts-expect-error: a misspelt option
 forbear({ retry: { atempts: 3 } });
 // @ts-expect-error: a misspelt option of a call

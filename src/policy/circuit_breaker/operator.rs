@@ -3,12 +3,12 @@
 use super::CircuitBreaker;
 use super::circuit::{Phase, Record, State};
 use super::config::Config;
-use crate::event::{CloseReason, Trigger, What};
+use crate::event::{CloseReason, EventValue, FieldKind, Trigger, What};
 use crate::key::Key;
 use crate::measure::window::Counts;
 use crate::policy::Cx;
 use crate::ratio::Ratio;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 words! {
     /// A circuit's state.
@@ -39,6 +39,36 @@ pub struct Reading {
     pub trips: u32,
     /// From when on it does not refuse, where that is known.
     pub retry_at: Option<Instant>,
+}
+
+figures! {
+    Reading as it at now {
+        /// What it does with calls.
+        "state": StateWord = it.state;
+        /// Calls in the window.
+        "calls": u32 = it.counts.calls;
+        /// Failures among them.
+        "failures": u32 = it.counts.failures;
+        /// Slow ones among them.
+        "slow": u32 = it.counts.slow;
+        /// `failures` as a share of `calls`, 0 to 1; 0 of no calls.
+        "failureRate": Ratio = it.failure_rate();
+        /// `slow` as a share of `calls`, 0 to 1; 0 of no calls.
+        "slowRate": Ratio = it.slow_rate();
+        /// How many failures came last, one after the other.
+        "consecutiveFailures": u32 = it.consecutive;
+        /// How often in a row it has opened.
+        "trips": u32 = it.trips;
+        /// How long it goes on refusing, if it does and that is known.
+        "retryAfterMs": Option<Duration> = it.retry_at.map(|at| at.since(now));
+    }
+}
+
+impl EventValue for StateWord {
+    const KIND: FieldKind = FieldKind::Word(Self::WORDS);
+    fn to_number(self) -> f64 {
+        f64::from(self.code())
+    }
 }
 
 impl Reading {
