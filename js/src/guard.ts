@@ -7,6 +7,7 @@ import { drive } from "./driver.js";
 import { AFTER_FAILURE, asSignal, flagsOf, flagsOfRequest, originOf, signalOf } from "./facts.js";
 import { initOf, inputOf } from "./given.js";
 import { breakerHandle, nameOf, readMetrics, tryAcquire } from "./inspect.js";
+import { nest } from "./nesting.js";
 import { blame } from "./outcome.js";
 import { restoreSnapshot, takeSnapshot } from "./snapshot.js";
 import type {
@@ -27,6 +28,7 @@ export class StackGuard implements Guard {
     this.#options = options;
     this.#scope = scope;
     const own = scope.fetch ?? options.fetch;
+    nest(this.fetch, site.stack, scope.fetch === undefined ? "options.fetch" : "with.fetch", own);
     this.#send = senderOf(own ?? site.engine.host.fetch);
     this.#sendsItself = (own ?? options.host?.fetch) !== undefined;
   }

@@ -2,6 +2,7 @@
 
 import { hasAny, isRacing, limitOf } from "./config.js";
 import type { Listener } from "./events.js";
+import { heldBy, type Held } from "./nesting.js";
 import type { Settings } from "./shared.js";
 
 export class Stack {
@@ -15,6 +16,8 @@ export class Stack {
   readonly repeating: boolean;
   readonly attemptLimitMs: number;
   readonly totalLimitMs: number;
+  /** What its attempts hold while they run. */
+  readonly held: readonly Held[];
   readonly listeners = new Set<Listener>();
 
   constructor(name: string | undefined, settings: Settings) {
@@ -24,5 +27,6 @@ export class Stack {
     this.repeating = hasAny(settings, "retry", "hedge");
     this.attemptLimitMs = limitOf(settings, "attemptTimeout");
     this.totalLimitMs = limitOf(settings, "deadline");
+    this.held = heldBy(this);
   }
 }
