@@ -146,10 +146,15 @@ impl Line {
     }
 
     /// What those ahead of this place cost together, as far as they are of this kind; it is not counted beyond `most`.
-    // One copy, or each caller carries a walk of its own into the artifact.
-    #[inline(never)]
+    #[inline]
     #[must_use]
     pub fn cost_ahead(&self, place: Option<u32>, which: fn(&Waiter, Instant) -> bool, now: Instant, most: u64) -> u64 {
+        if self.taken == 0 { 0 } else { self.walk(place, which, now, most) }
+    }
+
+    // One copy, or each caller carries a walk of its own into the artifact.
+    #[inline(never)]
+    fn walk(&self, place: Option<u32>, which: fn(&Waiter, Instant) -> bool, now: Instant, most: u64) -> u64 {
         let mut cost = 0;
         for waiter in self.ahead(place) {
             if cost >= most {

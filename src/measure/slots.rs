@@ -96,7 +96,7 @@ impl Slots {
     /// After a change: if slots are free, calls the first in line and hints at it.
     pub fn pass_on(&mut self, bounds: Bounds, now: Instant, mut hint: impl FnMut(CallId)) {
         let free = self.free(bounds);
-        if free > 0 {
+        if free > 0 && self.line.len() > 0 {
             self.line.call(free, now);
             self.line.hinted(now).for_each(|waiter| hint(waiter.call));
         }

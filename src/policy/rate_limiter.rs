@@ -143,6 +143,10 @@ impl RateLimiter {
     /// `⌈(permits · interval − credit) / rate⌉`, whole rates apart from the rest, so that nothing overflows.
     fn until(&self, credit: u64, permits: u64) -> Duration {
         let (rate, interval) = (u64::from(self.config.rate.max(1)), self.config.interval.as_nanos());
+        // Mostly it is, and then nothing need be divided.
+        if permits.saturating_mul(interval) <= credit {
+            return Duration::ZERO;
+        }
         let whole = (permits / rate).saturating_mul(interval);
         let rest = (permits % rate).saturating_mul(interval);
         Duration::from_nanos(if rest > credit {
