@@ -1,0 +1,150 @@
+// Calls that wait, and hedges that are due, while the clock stands still, is set back, or jumps. Timers are on time all the
+// same: what is wrong is only what the host reads. Nothing gets stuck, nothing is granted early, order is kept.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeHost, quiet } from "./support/host.js";
+import { shim } from "./support/shim.js";
+import { hang, status } from "./support/upstream.js";
+
+const URL_A = "https://a.example/";
+const HOURS = 3 * 3_600_000;
+/** When the clock goes wrong, and by how much it is wrong from then on. */
+const STEP_AT = 120;
+const STEPS = { "by nothing": 0, "back by 1 ms": -1, "back by 10 s": -10_000, "back by 120 s": -120_000, "forward by hours": HOURS };
+/** How long a line may stand still: a step back of less than a minute is waited for, a longer one for a second. */
+const HELD_MS: Record<keyof typeof STEPS, number> = { "by nothing": 0, "back by 1 ms": 1, "back by 10 s": 10_000, "back by 120 s": 1_250, "forward by hours": 0 };
+
+/** A host whose timers know the time, and whose clock may not. */
+class MisledHost extends FakeHost {
+  readonly began = this.time;
+  stopped = false;
+  step = 0;
+  override now = (): number => (this.stopped ? this.began : this.time + (this.since >= STEP_AT ? this.step : 0));
+
+  get since(): number {
+    return this.time - this.began;
+  }
+}
+
+/** Calls numbered by their coming, and when they were sent by the true clock. */
+function crowd(host: MisledHost, takesMs: number) {
+  const { guard, engine } = shim(host);
+  const sent: { number: number; at: number }[] = [];
+  let running = 0;
+  const world = {
+    guard, sent, most: 0,
+    inFlight: () => engine.ask((exports) => exports.in_flight(), -1),
+    /** An operation that takes its time. */
+    call: (number: number) => (): Promise<number> => {
+      sent.push({ number, at: host.since });
+      world.most = Math.max(world.most, ++running);
+      return new Promise((resolve) => host.arm(takesMs, () => resolve(running--)));
+    },
+  };
+  return world;
+}
+
+/** How far from its place in line a call was sent at worst. */
+const displacement = (sent: { number: number }[]): number => Math.max(...sent.map(({ number }, place) => Math.abs(number - place)));
+const order = (sent: { number: number }[]): number[] => sent.map(({ number }) => number);
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
+
+for (const hinted of [true, false]) {
+  const where = hinted ? "with hints" : "without hints";
+
+  for (const [how, step] of Object.entries(STEPS)) {
+    test(`the clock steps ${how}: a bulkhead's line moves on, in order, with never more at once than there are slots, ${where}`, async () => {
+      const host = Object.assign(new MisledHost(), { step, wakesOthers: () => hinted });
+      const world = crowd(host, 100);
+      const payments = world.guard({ bulkhead: { concurrency: 2, queue: 20, queueTimeout: false } });
+      const calls = numbers(12).map((number) => payments.execute(world.call(number)));
+      await host.pass(2_000 + HELD_MS[how as keyof typeof STEPS]);
+      await Promise.all(calls);
+      // Without hints a row may pass another. Whoever was not heard of for hours has lost its place.
+      const most = step === HOURS ? 12 : hinted ? 0 : 4;
+      assert.ok(displacement(world.sent) <= most, String(order(world.sent)));
+      // After hours the two that run have lost their slots to others, as those have whose host is dead.
+      assert.equal(world.most, step === HOURS ? 4 : 2);
+      assert.equal(world.inFlight(), 0);
+    });
+
+    test(`the clock steps ${how}: a rate limiter's line moves on in order, nobody too early, ${where}`, async () => {
+      const host = Object.assign(new MisledHost(), { step, wakesOthers: () => hinted });
+      const world = crowd(host, 0);
+      const limited = world.guard({ rateLimiter: { rate: 10, interval: "1s", burst: 2, wait: "1m" } });
+      const calls = numbers(12).map((number) => limited.execute(world.call(number)));
+      await host.pass(2_000 + HELD_MS[how as keyof typeof STEPS]);
+      await Promise.all(calls);
+      assert.deepEqual(order(world.sent), numbers(12));
+      // Hours earn one burst more.
+      world.sent.forEach(({ at }, turn) => assert.ok(turn < 2 + at / 100 + (step === HOURS && at >= STEP_AT ? 2 : 0) + 0.001, `${turn} at ${at}`));
+      assert.equal(world.inFlight(), 0);
+    });
+  }
+
+  test(`the clock stands still: a bulkhead's line moves all the same, in order, ${where}`, async () => {
+    const host = Object.assign(new MisledHost(), { stopped: true, wakesOthers: () => hinted });
+    const world = crowd(host, 100);
+    const payments = world.guard({ bulkhead: { concurrency: 2, queue: 20 }, timeout: { total: "10s" } });
+    const calls = numbers(12).map((number) => payments.execute(world.call(number)));
+    await host.pass(2_000);
+    await Promise.all(calls);
+    assert.equal(displacement(world.sent), 0);
+    assert.deepEqual([world.most, world.inFlight()], [2, 0]);
+  });
+
+  test(`the clock stands still: no permit is earned, and who waits is served as soon as it moves, ${where}`, async () => {
+    const host = Object.assign(new MisledHost(), { stopped: true, wakesOthers: () => hinted });
+    const world = crowd(host, 0);
+    const limited = world.guard({ rateLimiter: { rate: 10, interval: "1s", burst: 2, wait: "1m" } });
+    const calls = numbers(6).map((number) => limited.execute(world.call(number)));
+    await host.pass(10_000);
+    assert.deepEqual(order(world.sent), [0, 1]);
+    host.stopped = false;
+    await host.pass(2_000);
+    await Promise.all(calls);
+    assert.ok(displacement(world.sent) <= 1, String(order(world.sent))); // ten seconds late, and nobody is waited for
+  });
+}
+
+for (const [how, step] of Object.entries(STEPS)) {
+  test(`the clock steps ${how} while hedges are due: each call has one, none before its time, and the first answer ends it`, async () => {
+    const host = Object.assign(new MisledHost(), { step });
+    const { guard, engine } = shim(host);
+    const sent: { number: number; attempt: number; at: number }[] = [];
+    const hedged = guard({ hedge: { after: 100 }, timeout: { attempt: "1h", total: "2h" }, retry: { budget: false } });
+    const calls = numbers(10).map(async (number) => {
+      await new Promise<void>((resolve) => host.arm(number * 10, resolve));
+      return hedged.execute(({ attempt, signal }) => {
+        sent.push({ number, attempt, at: host.since });
+        return attempt === 1 ? hang(signal) : new Promise((resolve) => host.arm(30, () => resolve(status(200))));
+      }, { idempotent: true });
+    });
+    const held = HELD_MS[how as keyof typeof STEPS];
+    // A jump of hours is past every limit: then time is up instead.
+    if (step === HOURS) await Promise.all([Promise.allSettled(calls), host.pass(500)]);
+    else await Promise.all([Promise.all(calls), host.pass(500 + held)]);
+    const hedges = sent.filter(({ attempt }) => attempt > 1);
+    for (const { number, at } of hedges) assert.ok(at >= number * 10 + 100, `${number} at ${at}`);
+    if (step !== HOURS) assert.deepEqual(order(hedges).sort((a, b) => a - b), numbers(10));
+    await quiet();
+    assert.equal(host.timers.length, 0);
+    assert.equal(engine.ask((exports) => exports.in_flight(), -1), 0);
+  });
+}
+
+test("the clock stands still: a hedge is not sent before its time, and is when the clock moves", async () => {
+  const host = Object.assign(new MisledHost(), { stopped: true });
+  const { guard } = shim(host);
+  const attempts: number[] = [];
+  const call = guard({ hedge: { after: 100 }, retry: { budget: false } }).execute(({ attempt, signal }) => {
+    attempts.push(attempt);
+    return attempt === 1 ? hang(signal) : "fine";
+  }, { idempotent: true });
+  await host.pass(5_000);
+  assert.deepEqual(attempts, [1]);
+  host.stopped = false;
+  await host.pass(200);
+  assert.equal(await call, "fine");
+});
