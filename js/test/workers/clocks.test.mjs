@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
+import { Meter } from "../support/meter.mjs";
 import { test } from "../support/test.mjs";
 import { ok, slow, stallHeaders, startUpstream, status } from "../support/upstream.mjs";
 import { startWorker } from "./support/workerd.mjs";
@@ -13,10 +14,11 @@ before(async () => {
 after(() => worker?.stop());
 
 const ask = (order) => worker.ask("/", order);
+const aheads = (count) => Array.from({ length: count }, (_, i) => ((i * 37) % 11) * 10 - 50);
 
 test("interleaved requests whose clocks disagree all end, each within its own limits, and repeat when it is time", async (t) => {
   const upstream = await startUpstream(t, ...Array(30).fill(slow(60, status(503))), slow(30));
-  const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => ask({ guard: "patient", url: upstream.url, clock: { aheadMs: ((i * 37) % 11) * 10 - 50 } })));
+  const answers = await Promise.all(aheads(30).map((aheadMs) => ask({ guard: "patient", url: upstream.url, clock: { aheadMs } })));
   for (const { calls: [call], tookMs } of answers) {
     assert.equal(call.status, 200);
     assert.equal(call.report.attempts, 2);
@@ -34,6 +36,23 @@ test("timeouts of interleaved requests whose clocks disagree fire, no earlier th
     assert.ok(tookMs >= 3 * 400 - 150 && tookMs < 4_000, `${tookMs} ms`);
     assert.ok(armed < 40, `waited by timers, not by polling the clock: ${armed} were set`);
   }
+});
+
+test("requests whose clocks disagree stand in one line: never more at once than there are slots, and all are served", async (t) => {
+  const meter = new Meter();
+  const upstream = await startUpstream(t, meter.takes(30));
+  const answers = await Promise.all(aheads(20).map((aheadMs) => ask({ guard: "lined", url: upstream.url, clock: { aheadMs } })));
+  assert.ok(answers.every(({ calls: [call] }) => call.status === 200));
+  assert.equal(meter.most, 2);
+});
+
+test("requests whose clocks disagree wait for their turns: none is earlier than clocks disagree, and all are served", async (t) => {
+  const upstream = await startUpstream(t, ok);
+  const began = Date.now();
+  const answers = await Promise.all(aheads(20).map((aheadMs) => ask({ guard: "turned", url: upstream.url, clock: { aheadMs } })));
+  assert.ok(answers.every(({ calls: [call] }) => call.status === 200));
+  upstream.seen.forEach(({ at }, turn) => assert.ok(at - began >= turn * 50 - 110, `${turn} after ${at - began} ms`));
+  assert.ok(upstream.seen.at(-1).at - began < 6_000);
 });
 
 test("a request whose clock is an hour ahead delays the others by a second or two, and no more", async (t) => {

@@ -51,6 +51,8 @@ const guards = {
     retry: { attempts: 3, budget: false, backoff: { base: 50, jitter: "none" } }, breaker: { consecutiveFailures: false, minCalls: 1000, windowCalls: 1000 },
   }, { host }),
   tripping: forbear({ name: "tripping", breaker: { consecutiveFailures: 5, openFor: 500, openJitter: 0 } }, { host }),
+  lined: forbear({ name: "lined", bulkhead: { concurrency: 2, queue: 50, queueTimeout: false } }, { host }),
+  turned: forbear({ name: "turned", rateLimiter: { rate: 20, interval: "1s", burst: 1, wait: "20s" } }, { host }),
   thrifty: forbear({ name: "thrifty", retry: { attempts: 3, backoff: { base: 1, cap: 1 }, budget: { ratio: 0.1, reserve: 2 } } }, { host }),
 };
 
