@@ -44,6 +44,15 @@ pub struct Day {
     pub left_over: usize,
 }
 
+/// Whoever is told how the day passes.
+pub trait Watch {
+    /// A minute has passed in which so many calls ended.
+    fn minute(&mut self, _calls: u32) {}
+
+    /// A stretch has.
+    fn stretch(&mut self, _stretch: &Stretch) {}
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Health {
     Well,
@@ -79,8 +88,8 @@ impl Upstream for Origins {
     }
 }
 
-/// Lives through the day, with so many calls a second on average. `each` is told of every stretch as it ends.
-pub fn live(calls_a_second: f64, mut each: impl FnMut(&Stretch)) -> Day {
+/// Lives through the day, with so many calls a second on average.
+pub fn live(calls_a_second: f64, watch: &mut impl Watch) -> Day {
     let origins = Origins { health: Health::Well, chance: Chance::new(1) };
     let (mut host, stack) = Host::with(2, origins, everything_on());
     let keys: Vec<Key> = (0..ORIGINS).map(|_| host.engine.intern().expect("there is room for a key")).collect();
@@ -90,8 +99,13 @@ pub fn live(calls_a_second: f64, mut each: impl FnMut(&Stretch)) -> Day {
         let until = STRETCHES.get(position + 1).map_or(A_DAY, |next| next.0);
         let mut stretch = Stretch { from, until, name, sick: Tally::new(), others: Tally::new() };
         host.upstream.health = health;
+        let mut told = 0;
         for second in from..until {
             traffic.second(&mut host, stack, &keys, second, &mut stretch);
+            if (second + 1) % MINUTE == 0 {
+                watch.minute(stretch.calls() - told);
+                told = stretch.calls();
+            }
             let now = host.engine.instant(host.now());
             let breaker = host.engine.gate::<CircuitBreaker>(stack).expect("a breaker");
             let state = breaker.read(keys[SICK as usize], now).state;
@@ -99,7 +113,7 @@ pub fn live(calls_a_second: f64, mut each: impl FnMut(&Stretch)) -> Day {
                 day.circuit.push((second + 1, state));
             }
         }
-        each(&stretch);
+        watch.stretch(&stretch);
         day.stretches.push(stretch);
     }
     while host.next().is_some() {}
@@ -135,6 +149,11 @@ impl Traffic {
 }
 
 impl Stretch {
+    /// How many calls have ended.
+    pub fn calls(&self) -> u32 {
+        self.sick.calls + self.others.calls
+    }
+
     fn tally(&mut self, ending: &Ending) {
         let tally = if ending.tag == SICK { &mut self.sick } else { &mut self.others };
         tally.calls += 1;
@@ -208,11 +227,17 @@ const HOUR: u64 = 3_600;
 const A_DAY: u64 = 24 * HOUR;
 const LONGEST_MS: usize = 5_000;
 
+#[cfg(test)]
+struct Nobody;
+
+#[cfg(test)]
+impl Watch for Nobody {}
+
 /// The story in figures, with three calls in two seconds: the origins that are well notice nothing; the one that is
 /// ill is spared nearly all of its calls; and within minutes of its recovery everything is as before.
 #[test]
 fn a_day_with_an_outage_hurts_nobody_but_its_own_calls() {
-    let day = live(1.5, |_| {});
+    let day = live(1.5, &mut Nobody);
     assert_eq!(day.left_over, 0);
     assert_eq!(day.circuit.last().map(|(_, state)| *state), Some(StateWord::Closed));
     let share = |part: u32, tally: &Tally| f64::from(part) / f64::from(tally.calls);
@@ -232,7 +257,7 @@ fn a_day_with_an_outage_hurts_nobody_but_its_own_calls() {
 
 #[test]
 fn the_same_day_is_lived_twice_alike() {
-    let [once, again] = [(); 2].map(|()| live(0.2, |_| {}).stretches);
+    let [once, again] = [(); 2].map(|()| live(0.2, &mut Nobody).stretches);
     let figures = |day: &[Stretch]| day.iter().map(|one| (one.sick.clone(), one.others.clone())).collect::<Vec<_>>();
     assert_eq!(figures(&once), figures(&again));
 }

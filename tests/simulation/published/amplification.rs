@@ -1,7 +1,7 @@
 //! Google SRE on retries: what they do to load while nothing works, with and without a budget, alone and in layers.
 
-use forbear::policy::{budget, retry};
-use forbear::{Duration, HostTime, Key, Outcome, Overload, Part, StackConfig, StackId, Verdict};
+use forbear::policy::retry;
+use forbear::{Duration, HostTime, Key, Outcome, Overload, StackConfig, StackId, Verdict};
 
 use crate::host::{Host, Next, Upstream, Work};
 use crate::rows::{Row, Subject, figure, size};
@@ -47,49 +47,77 @@ impl Upstream for Layers {
     }
 }
 
-/// How many attempts reach the bottom for each call at the top.
-fn load(layers: usize, attempts: u32, budgeted: bool, marks: bool, calls: u32) -> f64 {
-    let mut host = Host::new(3, Layers { marks, ..Layers::default() });
-    for _ in 0..layers {
-        let retry = retry::Config { attempts, base: Duration::from_millis(1), budget: budgeted, ..Default::default() };
-        let budget = budgeted.then(|| Part::Own(budget::Config::default()));
-        let config = StackConfig { retry: Some(retry), budget, ..StackConfig::default() };
-        let stack = host.engine.add_stack(config).expect("a configuration");
-        host.upstream.stacks.push(stack);
-    }
-    let top = host.upstream.stacks[0];
-    for _ in 0..calls {
-        host.call(top, Key::WHOLE, 0);
-        let next = host.now() + Duration::from_millis(10);
-        while host.next_until(next).is_some() {}
-    }
-    while host.next().is_some() {}
-    host.upstream.reached as f64 / f64::from(calls)
+/// Calls at a steady pace while nothing works.
+#[derive(Clone, Copy)]
+struct Outage {
+    layers: usize,
+    attempts: u32,
+    budget: bool,
+    marks: bool,
+    calls: u32,
+    pause: Duration,
 }
 
-/// The budget's share is of *first attempts* (of all sends it would be 1.11), and its reserve of 5 in two minutes is
-/// nothing at 100 calls a second: G2 of the budget's page bounds what is above 1.1 by 5 for each window begun.
+impl Outage {
+    /// How many attempts reach the bottom for each call at the top.
+    fn load(self) -> f64 {
+        let Self { layers, attempts, budget, marks, calls, pause } = self;
+        let mut host = Host::new(3, Layers { marks, ..Layers::default() });
+        for _ in 0..layers {
+            let retry = retry::Config { attempts, base: Duration::from_millis(1), budget, ..Default::default() };
+            let stack = host.engine.add_stack(StackConfig { retry: Some(retry), ..StackConfig::default() });
+            host.upstream.stacks.push(stack.expect("a configuration"));
+        }
+        let top = host.upstream.stacks[0];
+        for _ in 0..calls {
+            host.call(top, Key::WHOLE, 0);
+            let next = host.now() + pause;
+            while host.next_until(next).is_some() {}
+        }
+        while host.next().is_some() {}
+        host.upstream.reached as f64 / f64::from(calls)
+    }
+}
+
+/// The budget's share is of *first attempts*; of all sends 10 % would be 1.11 times the load. Its reserve of 5 in two
+/// minutes is nothing at 100 calls a second, and at fewer calls what the budget's page says.
 fn attempts() -> Vec<Row> {
+    let unlimited = Outage { budget: false, calls: 1_000, ..OUTAGE };
     let calls = size(24_000, 120_000) as u32;
-    let windows = f64::from(calls.div_ceil(12_000));
-    let reserve = 5.0 * windows / f64::from(calls);
-    vec![
-        Row::near("load without a budget (\"just below 3X\")", 3.0, load(1, 3, false, false, 1_000), 0.0),
-        Row::near("load with 10 % of first attempts as budget", 1.1, load(1, 3, true, false, calls), reserve),
-    ]
+    let reserve = 5.0 * f64::from(calls.div_ceil(12_000)) / f64::from(calls);
+    let busy = Outage { calls, ..OUTAGE };
+    let mut rows = vec![
+        Row::near("load without a budget (\"just below 3X\")", 3.0, unlimited.load(), 0.0),
+        Row::near("load with 10 % of first attempts as budget", 1.1, busy.load(), reserve),
+    ];
+    for (pace, pause_ms, most) in [("8 a minute", 7_500, 1.42), ("1 a second", 1_000, 1.15), ("10 a second", 100, 1.11)]
+    {
+        // Ten windows.
+        let load =
+            Outage { calls: 1_200_000 / pause_ms, pause: Duration::from_millis(pause_ms.into()), ..OUTAGE }.load();
+        let what = format!("{pace}: what the page of budgets says");
+        rows.push(Row::holds(what, format!("at most {most}"), figure(load), load <= most));
+    }
+    rows
 }
 
 fn layers() -> Vec<Row> {
-    let calls = size(6_000, 60_000) as u32;
-    let budgeted = load(3, 4, true, false, calls);
+    let unlimited = Outage { budget: false, calls: 5, ..OUTAGE };
+    let three = Outage { layers: 3, attempts: 4, ..unlimited };
+    let five = Outage { layers: 5, ..unlimited };
+    let budgeted = Outage { budget: true, calls: size(6_000, 60_000) as u32, ..three }.load();
     vec![
-        Row::near("3 layers of 4 attempts", 64.0, load(3, 4, false, false, 5), 0.0),
-        Row::near("5 layers of 3 attempts", 243.0, load(5, 3, false, false, 5), 0.0),
-        Row::near("3 layers of 4, \"overloaded; don't retry\"", 4.0, load(3, 4, false, true, 5), 0.0),
+        Row::near("3 layers of 4 attempts", 64.0, three.load(), 0.0),
+        Row::near("5 layers of 3 attempts", 243.0, five.load(), 0.0),
+        Row::near("3 layers of 4, \"overloaded; don't retry\"", 4.0, Outage { marks: true, ..three }.load(), 0.0),
         // 1.1³, and what the reserves add.
         Row::holds("3 layers of 4, each with a budget", "1.1³ = 1.331", figure(budgeted), budgeted < 1.34),
     ]
 }
+
+/// One layer with the default budget, a hundred calls a second.
+const OUTAGE: Outage =
+    Outage { layers: 1, attempts: 3, budget: true, marks: false, calls: 1_000, pause: Duration::from_millis(10) };
 
 /// Checks that in a total outage three attempts are three times the load, and 1.1 times with the budget of 10 %.
 /// "Just below" is because some retries work, which is not modelled.
