@@ -16,11 +16,14 @@ const alone = await run(false);
 console.log(`each for itself: ${alone.calls} calls`);
 console.log(`  ${JOBS - 1} jobs tried ${ATTEMPTS} times, and the hopeless one once\n`);
 
-const together = await run(retryBudget({ kind: "wallet", reserve: WALLET, window: "60s" }));
+const wallet = retryBudget({ kind: "wallet", reserve: WALLET, window: "60s" });
+const together = await run(wallet);
 console.log(`with one wallet of ${WALLET}: ${together.calls} calls`);
 console.log(`  ${JOBS} first attempts, and ${together.calls - JOBS} repeats`);
 console.log(`  ${together.told} jobs were told at once that there are no more; the hopeless one had asked for none`);
-console.log(`  ${alone.calls - together.calls} calls fewer, and nothing was lost by it: the host was down`);
+console.log(`  ${alone.calls - together.calls} calls fewer, and nothing was lost by it: the host was down\n`);
+
+console.log(`somebody else asks the wallet: ${wallet.try() ? "yes" : "no"}`);
 
 /** One job after the other: how often the host was called, and how many jobs ended because the wallet was empty. */
 async function run(budget) {

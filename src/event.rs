@@ -239,7 +239,7 @@ events! {
         firsts: u32 as "firsts",
         /// Repeats in the window.
         repeats: u32 as "repeats",
-        /// Whole tokens left, where it is tokens that are counted.
+        /// Whole tokens left, where it is tokens that are counted; of a wallet, what is left of it.
         tokens: u32 as "tokens",
     }
     /// An attempt's turn came in a line.

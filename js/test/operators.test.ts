@@ -106,7 +106,9 @@ test("a wallet answers at once, for whoever asks, and calls pay from the same on
   const { host, forbear, retryBudget } = faceOn();
   const wallet = retryBudget({ kind: "wallet", reserve: 3, window: "60s" });
   const guard = forbear({ retry: { attempts: 3, budget: wallet, backoff: { jitter: "none" } } }, { fetch: new Upstream(status(503)).fetch });
+  assert.equal(wallet.read().tokens, 3);
   assert.deepEqual([wallet.try(), wallet.try("job 7")], [true, true]);
+  assert.equal(wallet.read().tokens, 1);
   const pending = guard.fetch(A);
   await host.pass(10_000);
   await pending;

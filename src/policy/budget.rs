@@ -90,7 +90,7 @@ pub struct Counts {
     pub firsts: u32,
     /// Repeats paid for.
     pub repeats: u32,
-    /// Whole tokens left, where it is tokens that are counted.
+    /// Whole tokens left, where it is tokens that are counted; of a wallet, what is left of it.
     pub tokens: u32,
 }
 
@@ -100,7 +100,7 @@ figures! {
         "firsts": u32 = it.firsts;
         /// Repeats paid for in the window, or those that run.
         "repeats": u32 = it.repeats;
-        /// Whole tokens left, where it is tokens that are counted.
+        /// Whole tokens left, where it is tokens that are counted; of a wallet, what is left of it.
         "tokens": u32 = it.tokens;
     }
 }

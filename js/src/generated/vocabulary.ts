@@ -200,7 +200,7 @@ export interface BudgetReading {
   readonly firsts: number;
   /** Repeats paid for in the window, or those that run. */
   readonly repeats: number;
-  /** Whole tokens left, where it is tokens that are counted. */
+  /** Whole tokens left, where it is tokens that are counted; of a wallet, what is left of it. */
   readonly tokens: number;
 }
 

@@ -90,7 +90,11 @@ impl Budget for RetryBudget {
 
     fn counts(&self, key: Key, now: Instant) -> Counts {
         let [firsts, repeats] = self.sent(key, now);
-        Counts { firsts, repeats: repeats.saturating_add(self.reserve.drawn_by(key, now)), tokens: 0 }
+        Counts {
+            firsts,
+            repeats: repeats.saturating_add(self.reserve.drawn_by(key, now)),
+            tokens: self.reserve.tokens(now),
+        }
     }
 
     /// Never: a successor earns its own repeats, and what was drawn on the reserve stays drawn.

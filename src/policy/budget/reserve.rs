@@ -70,6 +70,12 @@ impl Reserve {
         self.draws.iter().filter(|draw| draw.key == key && self.counts(draw, now)).count() as u32
     }
 
+    /// What a wallet has left. The reserve behind a ratio is no purse: a key may not draw all of it.
+    pub fn tokens(&self, now: Instant) -> u32 {
+        let live = || self.draws.iter().filter(|draw| self.counts(draw, now)).count() as u32;
+        if self.kind == Counting::Wallet { self.size.saturating_sub(live()) } else { 0 }
+    }
+
     /// What the key drew stays drawn, but is no longer its own.
     pub fn forget(&mut self, key: Key) {
         for draw in self.draws.iter_mut().filter(|draw| draw.key == key) {

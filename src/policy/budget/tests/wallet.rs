@@ -17,6 +17,17 @@ fn first_attempts_buy_nothing_and_one_key_may_have_all() {
 }
 
 #[test]
+fn whoever_reads_it_sees_what_is_left_for_all() {
+    let mut wallet = wallet(3);
+    assert_eq!(wallet.counts(key(9), at(0)), Counts { firsts: 0, repeats: 0, tokens: 3 });
+    assert_eq!(granted(&mut wallet, key(2), at(0), 2), 2);
+    assert_eq!(wallet.counts(key(9), at(119_999)), Counts { firsts: 0, repeats: 0, tokens: 1 });
+    assert_eq!(wallet.counts(key(9), at(120_000)).tokens, 3);
+    // The reserve behind a ratio is no purse: no key may draw all of it.
+    assert_eq!(RetryBudget::new(Config::default()).unwrap().counts(key(9), at(0)).tokens, 0);
+}
+
+#[test]
 fn what_was_spent_comes_back_when_the_window_has_passed() {
     let mut wallet = wallet(5);
     for second in 0..5 {
