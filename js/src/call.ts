@@ -51,6 +51,9 @@ export class Call<T> {
   }
 }
 
+/** An epoch that no engine has: that of a call which goes on alone. */
+export const ALONE = -1;
+
 export const RUNNING = 0;
 export const FULFILLED = 1;
 export const REJECTED = 2;

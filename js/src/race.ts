@@ -2,7 +2,7 @@
 // own a call, one timer, and a signal for every attempt. The loop is `#act`: every decision of the engine comes by there.
 
 import { discard, follow, followToEnd, reasonOf, unfollow, type Follower } from "./body.js";
-import { Attempt, DROPPED, FULFILLED, REJECTED, RUNNING, type Call } from "./call.js";
+import { ALONE, Attempt, DROPPED, FULFILLED, REJECTED, RUNNING, type Call } from "./call.js";
 import { attemptOf, DONE, droppedBy, HELD, KIND, REJECT, SEND, UNGUARDED, WAIT } from "./decision.js";
 import { placeOf } from "./engine.js";
 import { RejectedError, TimeoutError } from "./errors.js";
@@ -11,9 +11,6 @@ import { holdToEnd } from "./held.js";
 import { isResponse } from "./outcome.js";
 import { abandon, leave, report, settle, start } from "./steps.js";
 import type { StopReason } from "./types.js";
-
-/** An epoch that no engine has. */
-const ALONE = -1;
 
 export class Race<T> implements Follower {
   readonly promise: Promise<T>;
@@ -118,15 +115,16 @@ export class Race<T> implements Follower {
   /** The engine is not there for this call: what runs is waited for within its limits, and who waited sends once. */
   #goOnAlone(ended: Attempt<T> | undefined): void {
     const call = this.#call;
-    call.epoch = ALONE;
     call.site.engine.now = this.#clock();
     const running = this.#running();
     if (ended !== undefined && (ended.state === FULFILLED || running.length === 0)) {
       this.#end();
       this.#supersede(ended);
+      abandon(call);
       return this.#finish(ended, "unguarded");
     }
     this.#calm();
+    if (running.length === 0) call.epoch = ALONE; // what runs may still be evidence: only a lease has ended
     if (running.length === 0) this.#start(this.#sent + 1);
     this.#limit();
   }
@@ -143,8 +141,10 @@ export class Race<T> implements Follower {
       if (this.#over) return;
       engine.now = this.#clock();
       this.#end();
+      const policy = attemptMs <= callMs ? "attemptTimeout" : "deadline";
+      leave(this.#call, [last], this.#timeout(last, policy));
       this.#supersede(last);
-      this.#timeOut(last, "unguarded", attemptMs <= callMs ? "attemptTimeout" : "deadline");
+      this.#timeOut(last, "unguarded", policy);
     };
     if (leftMs <= 0) return expire();
     if (leftMs === Infinity) return;

@@ -1,6 +1,6 @@
 // The steps that both shapes of a call (driver.ts, race.ts) take.
 
-import { FULFILLED, type Attempt, type Call } from "./call.js";
+import { ALONE, FULFILLED, type Attempt, type Call } from "./call.js";
 import { UNGUARDED } from "./decision.js";
 import { brandOf } from "./errors.js";
 import { classified, isResponse, outcomeOfError, outcomeOfValue, retryAfterOfError, SUCCESS, TIMEOUT, TRANSIENT } from "./outcome.js";
@@ -47,6 +47,7 @@ export function settle<T>(attempt: Attempt<T>): number {
 /** Gives up the engine's side of a call that goes on alone. Never throws. */
 export function abandon<T>(call: Call<T>): void {
   leave(call, [], undefined);
+  call.epoch = ALONE;
 }
 
 /**

@@ -148,3 +148,20 @@ test("the clock stands still: a hedge is not sent before its time, and is when t
   await host.pass(200);
   assert.equal(await call, "fine");
 });
+
+for (const [how, laterMs, failures] of [["in time", 100, 0], ["too late", 60_000, 1]] as const) {
+  test(`a call that runs on after its lease has ended, since its host was held up, brings its evidence all the same: its attempt ends ${how}`, async () => {
+    const { host, engine, guard } = shim();
+    const slow = guard({ hedge: { after: 100 }, timeout: { attempt: "30s", total: false }, breaker: {} });
+    const call = slow.execute(({ signal }) => Promise.race([hang(signal), new Promise((resolve) => host.arm(10_000 + laterMs, () => resolve("fine")))]), { idempotent: true });
+    const full = guard({ bulkhead: { concurrency: 1 } });
+    const holder = full.execute(() => new Promise((resolve) => host.arm(60_000, () => resolve(0))));
+    host.time += 10_000;
+    await full.execute(() => 0).catch(() => {}); // is refused, so leases are looked into
+    const [end] = await Promise.all([call.catch((error: Error) => error.name), host.pass(40_000)]);
+    assert.equal(end, failures === 0 ? "fine" : "TimeoutError");
+    assert.deepEqual([slow.breaker().calls, slow.breaker().failures], [1, failures]);
+    await Promise.all([holder, host.pass(60_000)]);
+    assert.equal(engine.ask((exports) => exports.in_flight(), -1), 0);
+  });
+}

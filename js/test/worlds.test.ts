@@ -56,6 +56,8 @@ async function world(seed: number, traps: boolean): Promise<void> {
     ...(rng() < 0.8 ? { retry: { attempts: pick(1, 2, 5), backoff: { base: pick(1, 50) }, ...(rng() < 0.5 ? { budget: false as const } : {}) } } : {}),
     ...(rng() < 0.5 ? { breaker: { consecutiveFailures: 3, openFor: 500 } } : {}),
     ...(rng() < 0.3 ? { hedge: { after: 100 } } : {}),
+    ...(rng() < 0.4 ? { bulkhead: { concurrency: pick(1, 3), queue: pick(0, 3, 30), queueTimeout: pick<"300ms" | false>("300ms", false) } } : {}),
+    ...(rng() < 0.3 ? { rateLimiter: { rate: pick(5, 50), burst: pick(1, 5), wait: pick(0, 1_000, 20_000) } } : {}),
   }, { fetch: send }));
 
   const signals = [countingSignal(), countingSignal()];
@@ -77,7 +79,7 @@ async function world(seed: number, traps: boolean): Promise<void> {
 
   for (let step = 0; step < 12; step++) {
     await host.pass(Math.floor(rng() * 400));
-    if (rng() < 0.2) host.time += pick(-50, 5_000); // the clock is set, or the host was busy
+    if (rng() < 0.2) host.time += pick(-50, 5_000, 3_600_000); // the clock is set, or the host was busy
     if (rng() < 0.1) pick(...signals).controller.abort("gone");
     if (rng() < 0.3) for (const wake of [...engine.sleepers.values()]) wake();
     if (traps && rng() < 0.3) trap(engine);

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use forbear::event::What;
-use forbear::policy::{Kind, circuit_breaker, deadline, hedge, retry};
+use forbear::policy::{Kind, bulkhead, circuit_breaker, deadline, hedge, retry};
 use forbear::{
-    CallId, Decision, Duration, Engine, Facts, HostTime, Key, Limits, MAX_KEYS, MAX_STACKS, Outcome, RefusalReason,
-    StackConfig, StackId, Step, StopReason, Verdict,
+    CallId, Decision, Duration, Engine, Facts, HostTime, Key, Limits, MAX_KEYS, MAX_STACKS, Outcome, Part,
+    RefusalReason, StackConfig, StackId, Step, StopReason, Verdict,
 };
 
 use crate::gates::{Bulkhead, Journal, Pen, Spy};
@@ -35,6 +35,34 @@ fn calls_that_nobody_speaks_for_make_room_when_their_leases_have_ended() {
     for _ in 0..3 {
         sent(&admit(&mut engine, stack, Key::WHOLE, 60_000));
     }
+}
+
+#[test]
+fn so_do_calls_that_lost_their_places_in_line_and_might_come_back() {
+    let mut engine = listening(Limits { calls: 3, ..Limits::default() });
+    let stack = engine.add_stack(one_slot()).unwrap();
+    sent(&admit(&mut engine, stack, Key::WHOLE, 0));
+    for _ in 0..2 {
+        assert_eq!(admit(&mut engine, stack, Key::WHOLE, 0).step, Step::Wait);
+    }
+    sent(&admit(&mut engine, stack, Key::WHOLE, 60_000));
+    for _ in 0..2 {
+        assert_eq!(admit(&mut engine, stack, Key::WHOLE, 60_000).step, Step::Wait);
+    }
+}
+
+#[test]
+fn a_call_that_comes_back_to_find_its_key_with_another_name_is_one_of_many() {
+    let mut engine = listening(Limits::default());
+    let stack = engine.add_stack(one_slot()).unwrap();
+    sent(&admit(&mut engine, stack, Key::NEW, 0));
+    let key = engine.key_of(CallId::from_u64(1 << 20)).unwrap();
+    let late = admit(&mut engine, stack, key, 0).call.unwrap();
+    for _ in 0..MAX_KEYS {
+        sent(&admit(&mut engine, stack, Key::NEW, 60_000));
+    }
+    sent(&engine.wake(late, at(60_000), 0));
+    assert_eq!(engine.key_of(late), Some(Key::OVERFLOW));
 }
 
 #[test]
@@ -206,6 +234,11 @@ fn strangers_who_share_the_overflow_key_are_not_judged_by_each_other() {
 }
 
 /// One call in flight for each key there can be.
+fn one_slot() -> StackConfig {
+    let config = bulkhead::Config { concurrency: 1, queue: 5, queue_timeout: None, ..Default::default() };
+    StackConfig { bulkhead: Some(Part::Own(config)), ..StackConfig::default() }
+}
+
 fn fill_keys(engine: &mut Engine, stack: StackId) {
     for _ in 0..MAX_KEYS {
         sent(&admit(engine, stack, Key::NEW, 0));
