@@ -334,6 +334,22 @@ const MILLION: f64 = 1e6;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::StackConfig;
+
+    #[test]
+    fn every_word_is_set_and_read_by_its_place() {
+        for kind in Kind::ALL {
+            for (option, spec) in kind.options().iter().enumerate() {
+                let OptionKind::Word(words) = spec.kind else { continue };
+                for word in 0..words.len() {
+                    let mut config = StackConfig::default();
+                    config.slot(*kind).set(option, word as f64).unwrap();
+                    let own = config.slot(*kind).own().unwrap();
+                    assert_eq!(number(own, option), word as f64, "{}.{}", kind.word(), spec.name);
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_time_is_kept_to_the_nearest_nanosecond_and_reads_as_it_was_given() {

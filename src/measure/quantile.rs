@@ -198,6 +198,11 @@ mod tests {
         for end in 0..bytes.len() {
             assert_eq!(Samples::restore(&mut Reader::new(&bytes[..end])), Err(Damaged));
         }
+        // As many as are kept at most, and one more than that.
+        let most = saved(&samples(128, |number| number));
+        assert!(Samples::restore(&mut Reader::new(&most)).is_ok());
+        let one_more = [&[129, 0, 0, 0, 0, 129, 0], &most[7..], &[0; 4]].concat();
+        assert_eq!(Samples::restore(&mut Reader::new(&one_more)), Err(Damaged));
         for (place, byte) in [(0, 0), (4, 200), (4, 0), (5, 1), (6, 9)] {
             let mut wrong = bytes.clone();
             wrong[place] = byte;

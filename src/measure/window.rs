@@ -305,6 +305,21 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_window_of_time_alone_writes_counts_and_nothing_impossible_is_read() {
+        let bounds = Bounds::new(None, Some(Duration::from_secs(10)));
+        let (mut window, now) = (Window::default(), Instant::ORIGIN);
+        (0..14).for_each(|n| _ = window.add(now, bounds, Entry::from_bits(n % 4)));
+        let bytes = saved(&window, now, bounds);
+        assert_eq!(bytes.len(), 8 + BUCKETS * LANES * 4);
+        let calls = bytes.iter().position(|byte| *byte == 14).unwrap();
+        for more_than_all in [calls + 4, calls + 8] {
+            let mut lying = bytes.clone();
+            lying[more_than_all] = 15;
+            assert!(Window::restore(now, bounds, &mut Reader::new(&lying)).is_err());
+        }
+    }
+
+    #[test]
     fn a_window_of_a_hundred_calls_is_small() {
         assert!(size_of::<Window>() + 100 / 4 <= 208, "{} bytes", size_of::<Window>());
     }

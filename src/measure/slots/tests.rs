@@ -152,6 +152,15 @@ fn whoever_steps_aside_lets_others_pass_until_it_has_to_wait_here_again() {
 }
 
 #[test]
+fn nobody_is_hinted_at_while_no_slot_is_free() {
+    let (mut slots, _) = crowded(2);
+    slots.take(None);
+    assert_eq!(slots.waiting(), 2);
+    assert!(free(&mut slots, at(0)).is_empty());
+    assert_eq!(free(&mut slots, at(0)), [0, 1]);
+}
+
+#[test]
 fn fewer_slots_than_are_taken_are_none() {
     let mut slots = full();
     slots.take(None);
