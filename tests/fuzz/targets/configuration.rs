@@ -17,7 +17,7 @@ pub fn run(bytes: &[u8]) {
     let mut engine = Engine::default();
     let stack = stacks::settled(&mut config, |config| engine.add_stack(config.clone()));
     for kind in Kind::ALL {
-        judge_sharing(&mut engine, &config, *kind);
+        judge_sharing(&config, *kind);
     }
     let mut host = Host::new(engine, vec![stack], Limits::DEFAULT.calls, HostTime::from_nanos(bytes.any()));
     for _ in 0..20 {
@@ -98,7 +98,8 @@ fn read(config: &mut StackConfig, kind: Kind, option: usize) -> f64 {
 }
 
 /// What a stack may have of its own may be shared by several.
-fn judge_sharing(engine: &mut Engine, config: &StackConfig, kind: Kind) {
+fn judge_sharing(config: &StackConfig, kind: Kind) {
+    let mut engine = Engine::default();
     let mut sharing = config.clone();
     let is_own = config.clone().slot(kind).share(ObjectId::from_number(0)) && is_on(config, kind);
     let shared = engine.share_from(config, kind);
