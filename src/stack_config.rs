@@ -162,3 +162,35 @@ pub(crate) enum BuiltGate {
     Own(Box<dyn Gate>),
     Shared(ObjectId),
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn built(kind: Kind, setting: Option<(usize, f64)>) -> Option<u64> {
+        let mut config = StackConfig::default();
+        let slot = config.slot(kind);
+        slot.turn_on();
+        setting.map_or(Ok(()), |(option, number)| slot.set(option, number)).ok()?;
+        match config.build_gate(kind).ok()? {
+            Some(BuiltGate::Own(gate)) => Some(gate.fingerprint()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn gates_that_are_configured_differently_have_different_fingerprints() {
+        for kind in Kind::ALL {
+            let Some(plain) = built(*kind, None) else { continue };
+            assert_eq!(built(*kind, None), Some(plain));
+            let ends =
+                |option: usize| [kind.options()[option].min, kind.options()[option].max].map(|end| (option, end));
+            let others =
+                (0..kind.options().len()).flat_map(ends).filter(|(option, end)| kind.default_of(*option) != *end);
+            let prints: Vec<u64> = others.filter_map(|setting| built(*kind, Some(setting))).collect();
+            assert!(prints.len() > 3 && prints.iter().all(|print| *print != plain), "{}", kind.word());
+        }
+    }
+}

@@ -6,9 +6,10 @@ use alloc::vec::Vec;
 use super::*;
 use crate::event::What;
 use crate::policy::crowd::{Crowd, State};
+use crate::policy::lent::Lent;
 use crate::policy::{attempt_timeout, deadline, hedge, rate_limiter};
 use crate::random::Rng;
-use crate::{Facts, Part, StackConfig, StackId, Verdict};
+use crate::{CallId, Facts, Kind, Part, StackConfig, StackId, Verdict};
 
 const FULL: State = State::Refused(RefusalReason::BulkheadFull, None);
 
@@ -391,4 +392,35 @@ fn who_waits_at_the_rate_limiter_holds_no_slot_and_keeps_its_place() {
     crowd.run_for(30_000);
     assert_eq!(crowd.who_started(), [0, 1, 2, 3]);
     assert_eq!(crowd.most_at_once, 1);
+}
+
+#[test]
+fn who_steps_aside_hands_on_what_it_was_called_for() {
+    let mut lent = Lent::of(Kind::Bulkhead, Bulkhead::new(config(1, 5)).unwrap());
+    let mut note = lent.with(|bulkhead, cx| bulkhead.take(&asker(0, None), cx));
+    let [first, second] = [1, 2].map(|call| lent.with(|bulkhead, cx| bulkhead.join(&asker(call, None), cx)));
+    lent.with(|bulkhead, cx| bulkhead.release(Key::WHOLE, &mut note, cx));
+    let now = lent.now;
+    assert!(matches!(lent.gate.ask(&asker(2, Some(second)), now), Answer::Wait(_)), "it is the first's");
+    let hinted: Vec<CallId> = lent.with(|bulkhead, cx| {
+        bulkhead.step_aside(Key::WHOLE, first, cx);
+        cx.woken.iter().collect()
+    });
+    assert_eq!(hinted, [CallId::from_u64(2)]);
+    assert_eq!(lent.gate.ask(&asker(2, Some(second)), now), Answer::Pass);
+}
+
+#[test]
+fn a_key_that_is_given_to_somebody_else_begins_with_all_slots() {
+    let mut lent = Lent::of(Kind::Bulkhead, Bulkhead::new(config(1, 0)).unwrap());
+    lent.with(|bulkhead, cx| bulkhead.take(&asker(0, None), cx));
+    assert_eq!(lent.gate.in_flight(Key::WHOLE), 1);
+    lent.gate.forget(Key::WHOLE);
+    assert_eq!(lent.gate.in_flight(Key::WHOLE), 0);
+}
+
+fn asker(call: u64, place: Option<Place>) -> Asker {
+    let (call, since) = (CallId::from_u64(call), Instant::ORIGIN);
+    let key = Key::WHOLE;
+    Asker { call, attempt: 1, key, dice: 0, cost: 1, priority: 0, deadline: Instant::NEVER, since, place }
 }

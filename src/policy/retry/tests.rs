@@ -231,6 +231,15 @@ fn a_configuration_that_cannot_be_is_refused_by_name() {
 
 /// Numbers that once crashed others, or made them sleep for ever or not at all.
 #[test]
+fn what_the_engine_asks_of_it_is_what_was_configured() {
+    let asked = |attempts, budget| {
+        let retry = Retry::new(Config { attempts, budget, ..Config::default() }).unwrap();
+        (retry.attempts(), retry.wants_budget())
+    };
+    assert_eq!([asked(1, true), asked(5, false)], [(1, true), (5, false)]);
+}
+
+#[test]
 fn no_number_that_is_none_reaches_a_delay() {
     for option in ["backoff.base", "backoff.cap", "backoff.factor", "backoff.jitter", "maxRetryAfter"] {
         let position = Config::OPTIONS.iter().position(|spec| spec.name == option).unwrap();

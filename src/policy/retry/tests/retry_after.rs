@@ -33,6 +33,7 @@ fn zero_sets_no_floor_and_is_not_spread() {
     for word in 0..100 {
         assert_eq!(full.asked_for(0).pause(word), full.pause(word));
     }
+    assert_eq!(steady().asked_for(0).with_time(Duration::ZERO).stops(1), StopReason::DeadlineExceeded);
 }
 
 #[test]
