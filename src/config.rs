@@ -26,6 +26,16 @@ pub struct OptionSpec {
     pub can_be_off: bool,
 }
 
+/// What an option's number may be: all of an [`OptionSpec`] that decides anything. Names are only told, and hosts that have
+/// words of their own do without ours.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowed {
+    min: f64,
+    max: f64,
+    whole: bool,
+    can_be_off: bool,
+}
+
 /// What kind of value an option takes, and in what unit it crosses as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionKind {
@@ -52,8 +62,8 @@ pub struct ConfigError(Box<RefusedValue>);
 pub struct RefusedValue {
     /// The policy.
     pub policy: Kind,
-    /// The option, by the name users write.
-    pub option: &'static str,
+    /// The option's position in the policy's list.
+    pub position: usize,
     /// What was given, in the unit of the option's kind; NaN where the option was turned off.
     pub given: f64,
     /// The least value allowed here.
@@ -82,14 +92,22 @@ words! {
 
 impl ConfigError {
     #[cold]
-    pub(crate) fn new(policy: Kind, option: &'static str, given: f64, range: (f64, f64), reason: ConfigReason) -> Self {
+    pub(crate) fn new(policy: Kind, position: usize, given: f64, range: (f64, f64), reason: ConfigReason) -> Self {
         let (min, max) = range;
-        Self(Box::new(RefusedValue { policy, option, given, min, max, reason }))
+        Self(Box::new(RefusedValue { policy, position, given, min, max, reason }))
     }
 
     /// Says that beside another option's value only `min..=max` is allowed.
-    pub(crate) fn conflict(policy: Kind, option: &'static str, given: f64, min: f64, max: f64) -> Self {
-        Self::new(policy, option, given, (min, max), ConfigReason::Conflict)
+    pub(crate) fn conflict(policy: Kind, position: usize, given: f64, min: f64, max: f64) -> Self {
+        Self::new(policy, position, given, (min, max), ConfigReason::Conflict)
+    }
+}
+
+impl RefusedValue {
+    /// The option, by the name users write; empty where it is about none.
+    #[must_use]
+    pub fn option(&self) -> &'static str {
+        self.policy.options().get(self.position).map_or("", |spec| spec.name)
     }
 }
 
@@ -102,8 +120,9 @@ impl core::ops::Deref for ConfigError {
 
 impl core::fmt::Display for ConfigError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let RefusedValue { policy, option, given, min, max, reason } = **self;
-        write!(f, "{}.{option}: {} ({given}); allowed are {min} to {max}", policy.word(), reason.word())
+        let RefusedValue { policy, given, min, max, reason, .. } = **self;
+        let (policy, option, reason) = (policy.word(), self.option(), reason.word());
+        write!(f, "{policy}.{option}: {reason} ({given}); allowed are {min} to {max}")
     }
 }
 
@@ -173,21 +192,55 @@ impl OptionSpec {
     /// Whether the number may be given for this option.
     #[must_use]
     pub fn accepts(&self, number: f64) -> bool {
+        self.allowed().accepts(number)
+    }
+
+    const fn allowed(&self) -> Allowed {
+        let Self { kind, min, max, can_be_off, .. } = *self;
+        Allowed { min, max, whole: !matches!(kind, OptionKind::Duration | OptionKind::Ratio), can_be_off }
+    }
+}
+
+impl Allowed {
+    fn accepts(&self, number: f64) -> bool {
         if number.is_nan() {
             return self.can_be_off;
         }
-        let whole = match self.kind {
-            OptionKind::Duration | OptionKind::Ratio => true,
-            OptionKind::Count | OptionKind::Flag | OptionKind::Word(_) => number == (number as u64) as f64,
-        };
-        whole && self.min <= number && number <= self.max
+        let fits = !self.whole || number == (number as u64) as f64;
+        fits && self.min <= number && number <= self.max
     }
 
-    /// The error that says that this value is outside the option's range.
-    #[must_use]
-    pub fn refuse(&self, policy: Kind, given: f64) -> ConfigError {
-        ConfigError::new(policy, self.name, given, (self.min, self.max), ConfigReason::OutOfRange)
+    fn refuse(&self, policy: Kind, position: usize, given: f64) -> ConfigError {
+        ConfigError::new(policy, position, given, (self.min, self.max), ConfigReason::OutOfRange)
     }
+}
+
+/// What may be given for each of these options.
+pub(crate) const fn allowed<const COUNT: usize>(specs: &[OptionSpec]) -> [Allowed; COUNT] {
+    let mut all = [Allowed { min: 0.0, max: 0.0, whole: false, can_be_off: false }; COUNT];
+    let mut position = 0;
+    while position < COUNT {
+        all[position] = specs[position].allowed();
+        position += 1;
+    }
+    all
+}
+
+/// The position of the option that users call so; for constants, since a wrong name does not compile there.
+pub(crate) const fn position(specs: &[OptionSpec], name: &str) -> usize {
+    let mut position = 0;
+    while !equal(specs[position].name.as_bytes(), name.as_bytes()) {
+        position += 1;
+    }
+    position
+}
+
+const fn equal(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
 }
 
 /// What every policy's configuration can do; written by [`options!`].
@@ -195,8 +248,8 @@ pub trait Config {
     /// The policy it configures.
     fn kind(&self) -> Kind;
 
-    /// Its options, in order.
-    fn options(&self) -> &'static [OptionSpec];
+    /// What may be given for each of its options, in order.
+    fn allowed(&self) -> &'static [Allowed];
 
     /// The place of the option at this position.
     fn value(&mut self, option: usize) -> Option<&mut dyn OptionValue>;
@@ -209,12 +262,12 @@ pub(crate) fn number(config: &mut dyn Config, option: usize) -> f64 {
 
 /// Sets the option at this position, if the number is in its range.
 pub(crate) fn set(config: &mut dyn Config, option: usize, number: f64) -> Result<(), ConfigError> {
-    let (policy, spec) = (config.kind(), config.options().get(option));
-    let (Some(spec), Some(value)) = (spec, config.value(option)) else {
-        return Err(ConfigError::new(policy, "", number, (f64::NAN, f64::NAN), ConfigReason::UnknownOption));
+    let (policy, allowed) = (config.kind(), config.allowed().get(option));
+    let (Some(allowed), Some(value)) = (allowed, config.value(option)) else {
+        return Err(ConfigError::new(policy, NO_OPTION, number, (f64::NAN, f64::NAN), ConfigReason::UnknownOption));
     };
-    if !spec.accepts(number) {
-        return Err(spec.refuse(policy, number));
+    if !allowed.accepts(number) {
+        return Err(allowed.refuse(policy, option, number));
     }
     value.set_number(number);
     Ok(())
@@ -222,10 +275,10 @@ pub(crate) fn set(config: &mut dyn Config, option: usize, number: f64) -> Result
 
 /// Checks every value against its own range.
 pub(crate) fn check_ranges(config: &mut dyn Config) -> Result<(), ConfigError> {
-    for (option, spec) in config.options().iter().enumerate() {
+    for (option, allowed) in config.allowed().iter().enumerate() {
         let given = number(config, option);
-        if !spec.accepts(given) {
-            return Err(spec.refuse(config.kind(), given));
+        if !allowed.accepts(given) {
+            return Err(allowed.refuse(config.kind(), option, given));
         }
     }
     Ok(())
@@ -233,7 +286,7 @@ pub(crate) fn check_ranges(config: &mut dyn Config) -> Result<(), ConfigError> {
 
 /// Tells two configurations of one policy apart.
 pub(crate) fn fingerprint(config: &mut dyn Config) -> u64 {
-    let numbers = (0..config.options().len()).map(|option| number(config, option));
+    let numbers = (0..config.allowed().len()).map(|option| number(config, option));
     snapshot::fingerprint(numbers.map(|number| if number.is_nan() { u64::MAX } else { number.to_bits() }))
 }
 
@@ -268,6 +321,12 @@ macro_rules! options {
                 },)*];
                 OPTIONS
             };
+
+            /// The position of the option that users call so.
+            #[allow(dead_code)]
+            const fn position(name: &str) -> usize {
+                $crate::config::position(Self::OPTIONS, name)
+            }
 
             /// The value of the option at this position, as a number; NaN for off and for no such option.
             #[must_use]
@@ -304,8 +363,10 @@ macro_rules! options {
                 Self::KIND
             }
 
-            fn options(&self) -> &'static [$crate::config::OptionSpec] {
-                Self::OPTIONS
+            fn allowed(&self) -> &'static [$crate::config::Allowed] {
+                static ALLOWED: [$crate::config::Allowed; $Config::OPTIONS.len()] =
+                    $crate::config::allowed($Config::OPTIONS);
+                &ALLOWED
             }
 
             #[allow(unused_assignments)]
@@ -328,6 +389,8 @@ pub(crate) const fn can_be_off(type_name: &str) -> bool {
     matches!(type_name.as_bytes(), [b'O', b'p', b't', b'i', b'o', b'n', ..])
 }
 
+/// The position of no option.
+pub(crate) const NO_OPTION: usize = usize::MAX;
 const NANOS_PER_MILLI: f64 = 1e6;
 const MILLION: f64 = 1e6;
 

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::call::Facts;
-use crate::config::{ConfigError, ConfigReason};
+use crate::config::{ConfigError, ConfigReason, NO_OPTION};
 use crate::decision::MAX_ATTEMPTS;
 use crate::engine::desk::Desk;
 use crate::id::ObjectId;
@@ -74,7 +74,7 @@ fn check_attempts(retry: &Retry, hedge: Option<hedge::Config>) -> Result<(), Con
     let most = u32::from(MAX_ATTEMPTS) / beside.max(1);
     if retry.attempts() > most {
         let (given, most) = (f64::from(retry.attempts()), f64::from(most));
-        return Err(ConfigError::conflict(Kind::Retry, "attempts", given, 1.0, most));
+        return Err(ConfigError::conflict(Kind::Retry, retry::ATTEMPTS, given, 1.0, most));
     }
     Ok(())
 }
@@ -130,9 +130,9 @@ fn find_gates(config: &StackConfig, desk: &mut Desk) -> Result<Vec<ObjectId>, Co
 }
 
 pub(crate) fn too_many(policy: Kind, given: usize, most: usize) -> ConfigError {
-    ConfigError::new(policy, "", given as f64, (0.0, most as f64), ConfigReason::TooMany)
+    ConfigError::new(policy, NO_OPTION, given as f64, (0.0, most as f64), ConfigReason::TooMany)
 }
 
 fn unknown_object(policy: Kind) -> ConfigError {
-    ConfigError::new(policy, "", f64::NAN, (f64::NAN, f64::NAN), ConfigReason::UnknownObject)
+    ConfigError::new(policy, NO_OPTION, f64::NAN, (f64::NAN, f64::NAN), ConfigReason::UnknownObject)
 }

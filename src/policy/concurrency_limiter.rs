@@ -76,10 +76,10 @@ impl ConcurrencyLimiter {
             Err(ConfigError::conflict(Config::KIND, option, f64::from(given), f64::from(least), f64::from(max)))
         };
         if min > max {
-            return refuse("min", min, 1);
+            return refuse(const { Config::position("min") }, min, 1);
         }
         if initial < min || initial > max {
-            return refuse("initial", initial, min);
+            return refuse(const { Config::position("initial") }, initial, min);
         }
         Ok(Self { config, lanes: Keyed::default() })
     }

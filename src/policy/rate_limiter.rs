@@ -79,7 +79,8 @@ impl RateLimiter {
         let longest = Duration::from_nanos(MOST_CREDIT / u64::from(burst.max(config.rate).max(1)));
         if config.interval > longest {
             let (given, longest) = (config.interval.number(), longest.number());
-            return Err(ConfigError::conflict(Config::KIND, "interval", given, 1.0, longest));
+            let interval = const { Config::position("interval") };
+            return Err(ConfigError::conflict(Config::KIND, interval, given, 1.0, longest));
         }
         Ok(Self { config, burst, buckets: Keyed::default() })
     }

@@ -91,7 +91,8 @@ impl Retry {
         config.check_ranges()?;
         if config.cap < config.base {
             let (given, least) = (config.cap.number(), config.base.number());
-            return Err(ConfigError::conflict(Config::KIND, "backoff.cap", given, least, 86_400_000.0));
+            let cap = const { Config::position("backoff.cap") };
+            return Err(ConfigError::conflict(Config::KIND, cap, given, least, 86_400_000.0));
         }
         Ok(Self { config })
     }
@@ -194,6 +195,9 @@ impl Retry {
         Duration::from_nanos(rng.between(0, self.config.base.as_nanos()))
     }
 }
+
+/// Where `attempts` stands among the options: what is refused beside a hedge's is the engine's to say.
+pub(crate) const ATTEMPTS: usize = Config::position("attempts");
 
 #[cfg(test)]
 mod tests;

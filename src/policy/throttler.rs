@@ -92,7 +92,8 @@ impl Throttler {
         config.check_ranges()?;
         if config.multiplier < AGGRESSIVE && config.min_requests < MIN_REQUESTS_IF_AGGRESSIVE {
             let (given, least) = (f64::from(config.min_requests), f64::from(MIN_REQUESTS_IF_AGGRESSIVE));
-            return Err(ConfigError::conflict(Config::KIND, "minRequests", given, least, 1_000_000.0));
+            let min_requests = const { Config::position("minRequests") };
+            return Err(ConfigError::conflict(Config::KIND, min_requests, given, least, 1_000_000.0));
         }
         let period = config.window.split(BUCKETS as u64);
         Ok(Self { config, period, records: Keyed::default() })

@@ -148,7 +148,7 @@ fn what_cannot_be_is_refused_when_it_is_built() {
         let config = StackConfig { retry: Some(config), ..StackConfig::default() };
         let error = Engine::default().add_stack(config).unwrap_err();
         assert_eq!(error.policy, Kind::Retry);
-        error.option
+        error.option()
     };
     assert_eq!(refused(Config { base: Duration::ZERO, ..config() }), "backoff.base");
     assert_eq!(refused(Config { factor: Ratio::ZERO, ..config() }), "backoff.factor");

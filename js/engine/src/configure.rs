@@ -75,8 +75,7 @@ pub fn kind_of(kind: u32) -> Option<Kind> {
 /// What was refused crosses in the answer; the words for it are the other side's.
 fn refuse(answer: &mut Answer, error: &ConfigError) -> u32 {
     answer.config_kind = error.policy.code();
-    let option = error.policy.options().iter().position(|spec| spec.name == error.option);
-    answer.config_option = option.map_or(NO_OPTION, |option| option as u8);
+    answer.config_option = u8::try_from(error.position).unwrap_or(NO_OPTION);
     answer.config_min = error.min;
     answer.config_max = error.max;
     answer.config_given = error.given;

@@ -61,9 +61,9 @@ impl TokenBudget {
     pub(super) fn of(config: &Config) -> Result<Self, ConfigError> {
         let rules = Rules::new(config);
         let (option, given, most) = if rules.min > rules.max {
-            ("min", rules.min, rules.max)
+            (const { Config::position("min") }, rules.min, rules.max)
         } else if rules.initial > rules.min {
-            ("initial", rules.initial, rules.min)
+            (const { Config::position("initial") }, rules.initial, rules.min)
         } else {
             return Ok(Self { fingerprint: config.fingerprint(), rules, purses: Keyed::default() });
         };

@@ -52,16 +52,26 @@ impl Config {
         self.check_ranges()?;
         let refuse = |option, given, min, max| Err(ConfigError::conflict(Self::KIND, option, given, min, max));
         if self.window_calls.is_none() && self.window.is_none() {
-            return refuse("windowCalls", f64::NAN, 1.0, 1_000.0);
+            return refuse(const { Self::position("windowCalls") }, f64::NAN, 1.0, 1_000.0);
         }
         if let Some(calls) = self.window_calls.filter(|calls| *calls < self.min_calls) {
-            return refuse("minCalls", f64::from(self.min_calls), 1.0, f64::from(calls));
+            return refuse(const { Self::position("minCalls") }, f64::from(self.min_calls), 1.0, f64::from(calls));
         }
         if self.open_for > self.max_open_for {
-            return refuse("openFor", self.open_for.number(), 1.0, self.max_open_for.number());
+            return refuse(
+                const { Self::position("openFor") },
+                self.open_for.number(),
+                1.0,
+                self.max_open_for.number(),
+            );
         }
         if let Some(successes) = self.successes_to_close.filter(|successes| *successes > self.probes) {
-            return refuse("successesToClose", f64::from(successes), 1.0, f64::from(self.probes));
+            return refuse(
+                const { Self::position("successesToClose") },
+                f64::from(successes),
+                1.0,
+                f64::from(self.probes),
+            );
         }
         Ok(())
     }

@@ -145,7 +145,7 @@ const NO_EVIDENCE: [Verdict; 3] = [Verdict::Cancelled, Verdict::Rejected, Verdic
 fn what_contradicts_itself_is_refused_by_name() {
     let refused = |config: Config| {
         let error = CircuitBreaker::new(config).unwrap_err();
-        (error.option, error.min, error.max)
+        (error.option(), error.min, error.max)
     };
     let plain = Config::default;
     assert_eq!(refused(Config { window_calls: None, window: None, ..plain() }), ("windowCalls", 1.0, 1_000.0));

@@ -120,7 +120,7 @@ fn what_contradicts_itself_is_refused_by_name() {
     let refused = |config: Config| {
         let error = ConcurrencyLimiter::new(config).unwrap_err();
         assert!(error.reason == ConfigReason::Conflict);
-        (error.option, error.min, error.max)
+        (error.option(), error.min, error.max)
     };
     let plain = Config::default();
     assert_eq!(refused(Config { max: 3, ..plain }), ("min", 1.0, 3.0));

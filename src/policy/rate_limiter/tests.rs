@@ -71,7 +71,7 @@ fn retry_at(crowd: &Crowd, guest: usize) -> HostTime {
 fn what_does_not_fit_is_refused_by_name() {
     let refused = |config: Config| {
         let error = RateLimiter::new(config).unwrap_err();
-        (error.option, error.given, error.max)
+        (error.option(), error.given, error.max)
     };
     assert_eq!(refused(Config { rate: 0, ..Config::default() }), ("rate", 0.0, 1_000_000.0));
     assert_eq!(refused(config(1, 0)), ("burst", 0.0, 1_000_000.0));

@@ -221,12 +221,12 @@ fn attempts_count_the_first() {
 fn a_configuration_that_cannot_be_is_refused_by_name() {
     let refused = |config| Retry::new(config).unwrap_err();
     let cap = refused(Config { base: ms(200), cap: ms(199), ..Config::default() });
-    assert_eq!((cap.option, cap.given, cap.min, cap.reason), ("backoff.cap", 199.0, 200.0, ConfigReason::Conflict));
+    assert_eq!((cap.option(), cap.given, cap.min, cap.reason), ("backoff.cap", 199.0, 200.0, ConfigReason::Conflict));
     let base = refused(Config { base: Duration::ZERO, ..Config::default() });
-    assert_eq!((base.option, base.given, base.reason), ("backoff.base", 0.0, ConfigReason::OutOfRange));
-    assert_eq!(refused(Config { attempts: 0, ..Config::default() }).option, "attempts");
-    assert_eq!(refused(Config { attempts: 16, ..Config::default() }).option, "attempts");
-    assert_eq!(refused(Config { cap: Duration::MAX, ..Config::default() }).option, "backoff.cap");
+    assert_eq!((base.option(), base.given, base.reason), ("backoff.base", 0.0, ConfigReason::OutOfRange));
+    assert_eq!(refused(Config { attempts: 0, ..Config::default() }).option(), "attempts");
+    assert_eq!(refused(Config { attempts: 16, ..Config::default() }).option(), "attempts");
+    assert_eq!(refused(Config { cap: Duration::MAX, ..Config::default() }).option(), "backoff.cap");
 }
 
 /// Numbers that once crashed others, or made them sleep for ever or not at all.
@@ -246,7 +246,7 @@ fn no_number_that_is_none_reaches_a_delay() {
         for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 1e300] {
             let mut config = Config::default();
             let error = config.set(position, number).unwrap_err();
-            assert_eq!((error.option, error.reason), (option, ConfigReason::OutOfRange));
+            assert_eq!((error.option(), error.reason), (option, ConfigReason::OutOfRange));
             assert_eq!(config, Config::default());
         }
     }

@@ -168,7 +168,7 @@ fn g2_few_requests_prove_nothing_to_an_aggressive_one() {
     // envoy#16392, #33739: admission control that refuses at low traffic.
     let aggressive = |min_requests| Config { multiplier: Ratio::from_percent(110), min_requests, ..Config::default() };
     let error = Throttler::new(aggressive(10)).unwrap_err();
-    assert_eq!((error.option, error.reason, error.min), ("minRequests", ConfigReason::Conflict, 100.0));
+    assert_eq!((error.option(), error.reason, error.min), ("minRequests", ConfigReason::Conflict, 100.0));
     assert!(Throttler::new(aggressive(100)).is_ok());
     let at_the_edge = Config { multiplier: Ratio::from_percent(150), ..Config::default() };
     assert!(Throttler::new(at_the_edge).is_ok());

@@ -46,7 +46,7 @@ fn set_one(config: &mut StackConfig, bytes: &mut Bytes<'_>) {
         }
         Err(error) => {
             assert!(is_same(before, after), "refused, and {before:?} is now {after:?}");
-            let told = (error.policy, error.option, error.min, error.max, error.reason);
+            let told = (error.policy, error.option(), error.min, error.max, error.reason);
             assert_eq!(told, (kind, spec.name, spec.min, spec.max, ConfigReason::OutOfRange));
             assert!(is_same(error.given, number));
         }

@@ -50,10 +50,9 @@ pub fn settled<T>(config: &mut StackConfig, mut build: impl FnMut(&StackConfig) 
         assert_eq!(error.reason, ConfigReason::Conflict, "{error}");
         assert!(!(error.min..=error.max).contains(&error.given), "{error}");
         assert_ne!(last.as_ref(), Some(&error), "nothing in its range settles it");
-        let option = error.policy.options().iter().position(|spec| spec.name == error.option);
-        let option = option.unwrap_or_else(|| panic!("{error} names no option"));
+        assert_ne!(error.option(), "", "{error} names no option");
         let allowed = if error.given < error.min { error.min } else { error.max };
-        config.slot(error.policy).set(option, allowed).unwrap_or_else(|other| panic!("{error}, and {other}"));
+        config.slot(error.policy).set(error.position, allowed).unwrap_or_else(|other| panic!("{error}, and {other}"));
         last = Some(error);
     }
     panic!("conflicts without end: {config:?}");

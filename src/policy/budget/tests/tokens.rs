@@ -219,7 +219,7 @@ fn a_refund_restores_what_was_paid_and_a_refusal_leaves_no_trace() {
 fn what_contradicts_itself_is_refused_by_name() {
     let refused = |config: Config| {
         let error = TokenBudget::new(config).unwrap_err();
-        (error.option, error.max)
+        (error.option(), error.max)
     };
     assert_eq!(refused(Config { initial: Some(6), ..config(Counting::TokenBucket) }), ("initial", 5.0));
     assert_eq!(refused(Config { initial: Some(11), ..config(Counting::Aimd) }), ("initial", 10.0));
