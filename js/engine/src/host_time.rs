@@ -4,7 +4,8 @@ use forbear::{Duration, HostTime};
 
 /// Turns the host's milliseconds into nanoseconds without losing any.
 ///
-/// Milliseconds since 1970 times a million do not fit a double's 53 bits; counted from the first reading they do.
+/// Milliseconds since 1970 times a million do not fit a double's 53 bits. So they are counted from the first reading, and
+/// whole ones apart from the rest: the first may be the 1970 of a Worker's module scope.
 pub struct HostMillis {
     first: Option<f64>,
 }
@@ -18,8 +19,11 @@ impl HostMillis {
         if !millis.is_finite() {
             return HostTime::from_nanos(FIRST as u64);
         }
-        let first = *self.first.get_or_insert(millis);
-        HostTime::from_nanos((FIRST + (millis - first) * NANOS_PER_MILLI) as u64)
+        let span = millis - *self.first.get_or_insert(millis);
+        let whole = span as i64;
+        let rest = ((span - whole as f64) * NANOS_PER_MILLI) as i64;
+        let nanos = FIRST.saturating_add(whole.saturating_mul(NANOS_PER_MILLI as i64)).saturating_add(rest);
+        HostTime::from_nanos(nanos.max(0) as u64)
     }
 }
 
@@ -30,4 +34,41 @@ pub fn span(millis: f64) -> Option<Duration> {
 
 pub const NANOS_PER_MILLI: f64 = 1e6;
 /// What the first reading stands for: far enough from zero for a clock that is set back by months.
-const FIRST: f64 = (1u64 << 53) as f64;
+const FIRST: i64 = 1 << 53;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(first: f64, from: f64, to: f64) -> u64 {
+        let mut time = HostMillis::new();
+        let [_, from, to] = [first, from, to].map(|millis| time.read(millis));
+        to.since(from).as_nanos()
+    }
+
+    #[test]
+    fn a_millisecond_is_one_however_long_ago_the_first_reading_was() {
+        for first in [0.0, 1_700_000_000_000.0, 1_796_000_000_123.0] {
+            for step in 0..1_000 {
+                let now = 1_796_000_000_123.0 + f64::from(step);
+                assert_eq!(after(first, now, now + 1.0), 1_000_000, "{first} {now}");
+            }
+        }
+        assert_eq!(after(5.0, 5.0, 5.25), 250_000);
+        assert_eq!(after(5.0, 5.25, 7.0), 1_750_000);
+    }
+
+    #[test]
+    fn clocks_that_are_set_back_or_say_what_no_clock_can_are_survived() {
+        for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e300, 1e300, -1.0, f64::MIN_POSITIVE] {
+            for then in [0.0, 1_796_000_000_123.0, odd] {
+                let mut time = HostMillis::new();
+                let _ = time.read(then);
+                assert!(time.read(odd).as_nanos() <= i64::MAX as u64);
+            }
+        }
+        let mut time = HostMillis::new();
+        let (first, earlier) = (time.read(1_796_000_000_123.0), time.read(1_796_000_000_122.5));
+        assert_eq!(first.since(earlier).as_nanos(), 500_000);
+    }
+}
