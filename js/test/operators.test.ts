@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigError, RejectedError, type GuardEvent } from "../src/index.js";
+import { NamedBudget, NamedObject } from "../src/objects.js";
 import { FakeHost, quiet, reasonOf } from "./support/host.js";
 import { engineModule, faceOn, shim, trap } from "./support/shim.js";
 import { status, Upstream } from "./support/upstream.js";
@@ -201,4 +202,53 @@ test("a clock that fails while an operator is at work leaves nobody else's event
   assert.throws(() => stack.breaker().forceOpen(), /no clock here/);
   host.now = now;
   assert.equal(stack.tryAcquire(), true);
+});
+
+test("after a trap objects are whole again, still heard, and still one for the stacks that share them", async () => {
+  const { host, engine, guard } = shim();
+  const budget = new NamedBudget(engine, "budget", "retryBudget", { kind: "wallet", reserve: 1 });
+  const permits = new NamedObject(engine, "rateLimiter", "rateLimiter", { rate: 1 });
+  const unused = new NamedObject(engine, "bulkhead", "bulkhead", {});
+  const one = guard({ name: "one", rateLimiter: permits, retry: { budget } }, { fetch: new Upstream(status(503)).fetch });
+  const two = guard({ name: "two", rateLimiter: permits });
+  const heard: (string | undefined)[] = [];
+  budget.on("exhausted", ({ stack }) => heard.push(stack));
+  for (let life = 0; life < 3; life++) {
+    assert.deepEqual([budget.try(), budget.try()], [true, false]);
+    assert.deepEqual([two.tryAcquire(), one.tryAcquire(), permits.read().available], [true, false, 0]);
+    await Promise.all([one.fetch(A), host.pass(1_000)]);
+    assert.deepEqual(unused.read(A), { inFlight: 0, queued: 0 });
+    trap(engine);
+    assert.deepEqual([budget.read().tokens, permits.read().available], [1, 1]);
+  }
+  await quiet();
+  assert.deepEqual(heard, [undefined, "one", undefined, "one", undefined, "one"]);
+});
+
+test("without an engine a budget pays for nothing and reads as nothing", () => {
+  let broken = false;
+  const { engine } = shim(new FakeHost(), () => {
+    if (broken) throw new Error("no memory");
+    return engineModule();
+  });
+  const budget = new NamedBudget(engine, "budget", "retryBudget", { kind: "wallet" });
+  broken = true;
+  trap(engine);
+  assert.equal(budget.try(), false);
+  assert.deepEqual(budget.read(), { firsts: 0, repeats: 0, tokens: 0 });
+  broken = false;
+  assert.equal(budget.try(), true);
+});
+
+test("however many names are asked for, what is busy stays, and nothing grows", async () => {
+  const { engine, guard } = shim();
+  const budget = new NamedBudget(engine, "budget", "retryBudget", { kind: "wallet", reserve: 3 });
+  const stack = guard({ breaker: {}, rateLimiter: { rate: 1 } });
+  stack.breaker("broken").forceOpen();
+  const granted = Array.from({ length: 5_000 }, (_, i) => budget.try(`name ${i}`)).filter(Boolean).length;
+  assert.equal(granted, 3);
+  for (let i = 0; i < 5_000; i++) budget.read(`other ${i}`);
+  assert.equal(stack.breaker("broken").state, "forced-open");
+  assert.ok([...engine.keys.entries()].length <= ROOM);
+  assert.equal(engine.epoch, 0);
 });
