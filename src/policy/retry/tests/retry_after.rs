@@ -31,7 +31,8 @@ fn zero_sets_no_floor_and_is_not_spread() {
     assert_eq!(steady().asked_for(0).pause(9), steady().pause(9));
     let full = Case::with_jitter(Jitter::Full);
     for word in 0..100 {
-        assert_eq!(full.asked_for(0).pause(word), full.pause(word));
+        let Pause { delay, backoff } = full.pause(word);
+        assert_eq!((delay, full.asked_for(0).pause(word)), (backoff, Pause { delay, backoff }));
     }
     assert_eq!(steady().asked_for(0).with_time(Duration::ZERO).stops(1), StopReason::DeadlineExceeded);
 }
