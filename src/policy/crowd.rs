@@ -20,6 +20,8 @@ pub(super) struct Crowd {
     pub late: Duration,
     pub most_at_once: usize,
     rng: Rng,
+    /// How many answers its calls were given.
+    heard: u32,
 }
 
 /// A call. Its attempts are never repeated.
@@ -57,6 +59,7 @@ impl Crowd {
             late: Duration::ZERO,
             most_at_once: 0,
             rng: Rng::new(7),
+            heard: 0,
         }
     }
 
@@ -137,6 +140,8 @@ impl Crowd {
     }
 
     fn obey(&mut self, guest: usize, decision: Decision) {
+        self.heard += 1;
+        assert!(self.heard < MOST_ANSWERS, "it never comes to rest");
         let its = &mut self.guests[guest];
         if its.state == State::Dead {
             return;
@@ -165,3 +170,6 @@ impl Crowd {
         }
     }
 }
+
+/// Far more than any test needs: one that waits for what never comes should say so.
+const MOST_ANSWERS: u32 = 50_000;
