@@ -49,7 +49,7 @@ fn agrees_with_the_generic_cell_rate_algorithm() {
         for _ in 0..200 {
             let step = interval.as_nanos() * rng.between(0, 3) / u64::from(config.rate);
             crowd.now = crowd.now + Duration::from_nanos(step + rng.between(0, 2));
-            let permits = (rng.between(0, 3) as u32).min(burst);
+            let permits = (rng.between(0, 8) as u32).min(burst);
             let now = u128::from(crowd.now.since(start).as_nanos());
             let expected = schedule.ask(permits, now);
             seen[usize::from(expected.is_ok())] += 1;

@@ -98,6 +98,34 @@ fn g4_who_is_a_little_late_is_waited_for_and_who_is_dead_is_not() {
 }
 
 #[test]
+fn g4_who_asks_before_its_turn_passes_nobody_who_may_only_be_late() {
+    let mut crowd = Crowd::new(stack(patient(1, 1)));
+    for _ in 0..3 {
+        crowd.arrive(0);
+    }
+    crowd.die(1);
+    crowd.now = crowd.after(1_099);
+    crowd.wake(2);
+    assert_eq!(crowd.state(2), State::Waits);
+    crowd.now = crowd.after(1);
+    crowd.wake(2);
+    assert_eq!(crowd.state(2), State::Runs);
+}
+
+#[test]
+fn g4_who_leaves_from_behind_hastens_nobody() {
+    let mut crowd = Crowd::new(stack(patient(1, 1)));
+    for _ in 0..4 {
+        crowd.arrive(0);
+    }
+    crowd.hints = false;
+    crowd.leave(3);
+    assert_eq!(crowd.engine.woken().count(), 0);
+    crowd.leave(1);
+    assert_eq!(crowd.engine.woken().collect::<Vec<_>>(), [crowd.guests[2].id]);
+}
+
+#[test]
 fn g4_late_timers_starve_nobody() {
     for seed in 0..40 {
         let mut crowd = Crowd::new(stack(Config { queue: 10, ..patient(100, 1) }));
