@@ -168,6 +168,8 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
+    use crate::figure::Figures;
+    use crate::{Instant, Key};
 
     fn built(kind: Kind, setting: Option<(usize, f64)>) -> Option<u64> {
         let mut config = StackConfig::default();
@@ -177,6 +179,19 @@ mod tests {
         match config.build_gate(kind).ok()? {
             Some(BuiltGate::Own(gate)) => Some(gate.fingerprint()),
             _ => None,
+        }
+    }
+
+    #[test]
+    fn every_gate_writes_all_figures_that_its_table_lists() {
+        for kind in Kind::ALL {
+            let mut config = StackConfig::default();
+            config.slot(*kind).turn_on();
+            let Ok(Some(BuiltGate::Own(gate))) = config.build_gate(*kind) else { continue };
+            let mut room = [f64::NAN; 32];
+            gate.write_figures(Key::WHOLE, Instant::ORIGIN, &mut Figures::new(&mut room));
+            let written = room.iter().take_while(|figure| !figure.is_nan()).count();
+            assert_eq!(written, kind.figures().len(), "{}", kind.word());
         }
     }
 

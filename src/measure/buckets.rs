@@ -286,6 +286,15 @@ mod tests {
     }
 
     #[test]
+    fn a_window_is_empty_until_something_comes_and_after_it_has_gone() {
+        let (mut buckets, width) = (Buckets::<2, 4>::default(), Duration::from_millis(10));
+        assert!(buckets.is_empty(at(0), width));
+        buckets.add(at(0), width, 1, 1);
+        assert!(!buckets.is_empty(at(39), width));
+        assert!(buckets.is_empty(at(40), width));
+    }
+
+    #[test]
     fn extremes_are_harmless() {
         let mut buckets = Buckets::<1, 3>::default();
         buckets.add(at(0), Duration::MAX, 0, u32::MAX);

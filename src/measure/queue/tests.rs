@@ -35,6 +35,17 @@ fn first_in_first_out_whoever_leaves() {
 }
 
 #[test]
+fn the_head_is_the_first_who_is_there() {
+    let (mut line, places) = line(3);
+    let head = |line: &Line| line.head(at(0)).map(|waiter| waiter.call.as_u64());
+    assert_eq!(head(&line), Some(0));
+    line.step_aside(places[0]);
+    assert_eq!(head(&line), Some(1));
+    places.iter().for_each(|place| line.leave(*place));
+    assert_eq!(head(&line), None);
+}
+
+#[test]
 fn leaving_twice_or_from_nowhere_changes_nothing() {
     let (mut line, places) = line(3);
     for place in [places[1], places[1], 77, u32::MAX] {

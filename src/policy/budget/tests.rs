@@ -217,3 +217,28 @@ fn keys_are_renamed_or_thrown_away() {
     // What a key that is unknown here drew on the reserve stays drawn.
     assert_eq!(granted(&mut new, key(9), at(7), 9), 2 + 2);
 }
+
+#[test]
+fn budgets_that_count_differently_have_different_fingerprints() {
+    let print = |config: Config| build(config).unwrap().fingerprint();
+    let mut seen = Vec::new();
+    for kind in Counting::ALL {
+        seen.push(print(Config { kind: *kind, ..Config::default() }));
+    }
+    let larger =
+        [Config { reserve: 6, ..Config::default() }, Config { ratio: Ratio::from_percent(20), ..Config::default() }];
+    seen.extend(larger.map(print));
+    seen.push(print(Config { kind: Counting::Aws, max: Some(600), ..Config::default() }));
+    let all = seen.len();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), all);
+}
+
+#[test]
+fn a_key_that_repeats_is_not_kept_for_it() {
+    let mut budget = budget(5);
+    deposit(&mut budget, key(2), at(0), 1);
+    granted(&mut budget, key(2), at(0), 9);
+    assert!(!budget.is_busy(key(2), at(0)));
+}

@@ -126,6 +126,16 @@ fn g1_a_dead_upstream_hits_the_largest_rate() {
 }
 
 #[test]
+fn g1_a_draw_at_the_very_edge_passes() {
+    // p is 15/16 and the largest rate 1/2: both are whole draws.
+    let config = |most| Config { max_rejection: Ratio::from_percent(most), min_requests: 1, ..Config::default() };
+    for (config, edge) in [(config(99), u64::MAX - (u64::MAX >> 4)), (config(50), 1 << 63)] {
+        assert!(config.refuses(edge - 1, 15, 0));
+        assert!(!config.refuses(edge, 15, 0));
+    }
+}
+
+#[test]
 fn g1_a_roll_is_made_once_an_attempt() {
     let mut world = world();
     world.send(40, Verdict::Transient);

@@ -216,6 +216,69 @@ fn a_refund_restores_what_was_paid_and_a_refusal_leaves_no_trace() {
 }
 
 #[test]
+fn a_first_refusal_leaves_no_trace_but_on_a_ceiling_that_moves() {
+    for (kind, leaves_one) in [(Counting::TokenBucket, false), (Counting::Aws, false), (Counting::Aimd, true)] {
+        let mut budget = budget(config(kind));
+        while tokens(&budget, 0) > 0 {
+            assert_eq!(granted(&mut budget, None, 1), 1);
+        }
+        let empty = saved(&budget, at(0));
+        assert_eq!(granted(&mut budget, None, 1), 0);
+        assert_eq!(saved(&budget, at(0)) != empty, leaves_one, "{kind:?}");
+    }
+}
+
+#[test]
+fn time_fills_a_purse_up_to_its_ceiling_which_falls_once_for_a_storm() {
+    let (deposit, refill) = (Some(Ratio::ONE), Ratio::ONE);
+    let mut budget = budget(Config { deposit, refill, max: Some(50), ..config(Counting::Aimd) });
+    settle(&mut budget, Verdict::Success, 100);
+    assert_eq!(granted(&mut budget, None, 1_000), 50);
+    assert_eq!(tokens(&budget, 3_600_000), 25);
+}
+
+#[test]
+fn time_begins_to_fill_with_the_first_call() {
+    let purse = Config { max: Some(9), initial: Some(1), refill: Ratio::ONE, ..config(Counting::TokenBucket) };
+    let mut budget = budget(purse);
+    assert_eq!(tokens(&budget, 3_000), 1);
+    budget.deposit(key(2), at(0));
+    assert_eq!(tokens(&budget, 3_000), 4);
+}
+
+#[test]
+fn a_purse_that_is_as_good_as_new_is_not_written_unless_time_is_filling_it() {
+    let of = |initial, refill| {
+        let mut budget =
+            budget(Config { max: Some(9), initial: Some(initial), refill, ..config(Counting::TokenBucket) });
+        budget.deposit(key(2), at(0));
+        saved(&budget, at(0)).len() > 2
+    };
+    assert_eq!(
+        [of(9, Ratio::ZERO), of(1, Ratio::ZERO), of(9, Ratio::ONE), of(1, Ratio::ONE)],
+        [false, false, false, true]
+    );
+}
+
+#[test]
+fn what_time_earns_beyond_a_full_purse_is_gone() {
+    let [refill, cost] = [3, 4].map(Ratio::from_millionths);
+    let mut budget = budget(Config { refill, cost: Some(cost), ..config(Counting::TokenBucket) });
+    let new = saved(&budget, at(0));
+    assert_eq!(granted(&mut budget, None, 1), 1);
+    // Four and a half millionths for the four that are missing.
+    assert_ne!(saved(&budget, at(1_333)), new);
+    assert_eq!(saved(&budget, at(1_500)), new);
+}
+
+#[test]
+fn no_purse_is_kept_for_its_owner() {
+    let mut budget = budget(config(Counting::TokenBucket));
+    granted(&mut budget, None, 9);
+    assert!(!budget.is_busy(key(2), at(0)));
+}
+
+#[test]
 fn what_contradicts_itself_is_refused_by_name() {
     let refused = |config: Config| {
         let error = TokenBudget::new(config).unwrap_err();
@@ -245,6 +308,31 @@ fn damaged_bytes_change_nothing() {
     assert_eq!(saved(&budget, at(5)), bytes);
     budget.restore(at(5), &mut Reader::renaming(&bytes, &[key(0)])).unwrap();
     assert_eq!(tokens(&budget, 5), 10, "what was thrown away is as good as new");
+}
+
+#[test]
+fn what_no_purse_can_hold_is_refused() {
+    let rules = Config { min: 6, max: Some(12), ..config(Counting::Aimd) };
+    let read = |balance: u64, ceiling: u64, part: u32| {
+        let mut out = Writer::default();
+        out.list([()].into_iter(), |out, ()| {
+            out.key(key(2));
+            out.u64(balance);
+            out.u64(ceiling);
+            out.u32(part);
+            out.u8(0);
+        });
+        budget(rules).restore(at(0), &mut Reader::new(&out.finish()))
+    };
+    let token = 1_000_000;
+    for sound in [(0, 6 * token, 0), (6 * token, 6 * token, 999_999_999), (12 * token, 12 * token, 0)] {
+        assert_eq!(read(sound.0, sound.1, sound.2), Ok(()));
+    }
+    for not in
+        [(6 * token + 1, 6 * token, 0), (0, 6 * token - 1, 0), (0, 12 * token + 1, 0), (0, 6 * token, 1_000_000_000)]
+    {
+        assert_eq!(read(not.0, not.1, not.2), Err(Damaged));
+    }
 }
 
 /// The plainest way: thousandths of a millisecond's worth, added one millisecond after the other.

@@ -48,3 +48,19 @@ fn an_answer_is_given_at_once_and_is_a_withdrawal_like_any_other() {
     restored.restore(at(5), &mut Reader::new(&saved(&wallet, at(5)))).unwrap();
     assert!(!restored.spend(key(2), at(5)));
 }
+
+#[test]
+fn what_no_reserve_can_have_given_is_refused() {
+    let read = |ages: &[u64]| {
+        let mut out = Writer::default();
+        out.u16(0);
+        out.list(ages.iter(), |out, age| {
+            out.duration(Duration::from_millis(*age));
+            out.key(key(2));
+        });
+        wallet(2).restore(at(200_000), &mut Reader::new(&out.finish()))
+    };
+    assert_eq!([read(&[]), read(&[119_999, 0]), read(&[5, 5])], [Ok(()); 3]);
+    let [too_many, too_old, in_disorder] = [read(&[3, 2, 1]), read(&[120_000]), read(&[4, 5])];
+    assert_eq!([too_many, too_old, in_disorder], [Err(Damaged); 3]);
+}

@@ -113,3 +113,21 @@ fn g11_a_circuit_that_refuses_or_probes_is_busy() {
     world.with(|breaker, cx| breaker.force_closed(KEY, cx));
     assert!(!busy(&world));
 }
+
+#[test]
+fn g10_states_that_cannot_be_are_refused() {
+    let mut failing = World::new(Config { consecutive_failures: None, min_calls: 100, ..Config::default() });
+    failing.calls(5, Verdict::Transient);
+    let bytes = failing.saved();
+    let read = |most| World::new(Config { consecutive_failures: Some(most), ..Config::default() }).restore(&bytes);
+    assert_eq!([read(6), read(5)], [Ok(()), Err(Damaged)], "five in a row would have opened it");
+    let mut out = Writer::default();
+    out.list([()].into_iter(), |out, ()| {
+        out.key(KEY);
+        out.u32(0);
+        out.duration(Duration::ZERO);
+        out.u8(1);
+        out.duration(Duration::ZERO);
+    });
+    assert_eq!(world().restore(&out.finish()), Err(Damaged), "open, and it never opened");
+}

@@ -44,3 +44,14 @@ fn g9_a_disabled_circuit_counts_and_never_refuses() {
     world.calls(10, Verdict::Transient);
     assert_eq!(world.state(), StateWord::Open);
 }
+
+#[test]
+fn what_is_read_crosses_as_numbers() {
+    let counts = Counts { calls: 8, failures: 2, slow: 4 };
+    let read = Reading { state: StateWord::HalfOpen, counts, ..Reading::PRISTINE };
+    let mut room = [f64::NAN; 12];
+    read.write(Instant::ORIGIN, &mut Figures::new(&mut room));
+    let figure = |name| room[Reading::FIGURES.iter().position(|spec| spec.name == name).unwrap()];
+    let state = f64::from(StateWord::HalfOpen.code());
+    assert_eq!(["state", "calls", "failureRate", "slowRate"].map(figure), [state, 8.0, 0.25, 0.5]);
+}

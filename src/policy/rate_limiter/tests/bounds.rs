@@ -101,3 +101,21 @@ fn g7_more_names_are_not_more_permits() {
     let granted = (0..1_100).filter(|_| arrive(&mut crowd)).count();
     assert_eq!(granted, usize::from(crate::MAX_KEYS) + 1);
 }
+
+#[test]
+fn g7_a_key_that_somebody_waits_for_is_busy_and_a_new_owner_begins_with_a_burst() {
+    let mut crowd = Crowd::new(stack(patient(1, 1)));
+    crowd.arrive(0);
+    crowd.arrive(0);
+    crowd.die(1);
+    crowd.now = crowd.after(5_000);
+    let now = crowd.engine.instant(crowd.now);
+    assert!(crowd.available() == 1 && crowd.limiter().is_busy(Key::WHOLE, now));
+    let forgotten = crowd.engine.operate(STACK, crowd.now, 0, |limiter: &mut RateLimiter, cx| {
+        limiter.leave(Key::WHOLE, Place(0), cx);
+        assert!(limiter.try_acquire(Key::WHOLE, 1, cx));
+        limiter.forget(Key::WHOLE);
+        limiter.available(Key::WHOLE, cx.now)
+    });
+    assert_eq!(forgotten, Some(1));
+}

@@ -1,6 +1,8 @@
 //! Who waits, in which order, and what those are told who may not.
 
 use super::*;
+use crate::policy::lent::Lent;
+use crate::{CallId, Kind};
 
 #[test]
 fn g3_a_refusal_tells_the_exact_instant() {
@@ -110,6 +112,27 @@ fn g4_who_asks_before_its_turn_passes_nobody_who_may_only_be_late() {
     crowd.now = crowd.after(1);
     crowd.wake(2);
     assert_eq!(crowd.state(2), State::Runs);
+}
+
+#[test]
+fn g4_who_waits_elsewhere_lets_those_behind_pass() {
+    let mut lent = Lent::of(Kind::RateLimiter, RateLimiter::new(patient(1, 1)).unwrap());
+    lent.with(|limiter, cx| limiter.take(&asker(0, None), cx));
+    let [first, second] = [1, 2].map(|call| lent.with(|limiter, cx| limiter.join(&asker(call, None), cx)));
+    let now = lent.later(1_000).now;
+    assert!(matches!(lent.gate.ask(&asker(2, Some(second)), now), Answer::Wait(_)));
+    let hinted: Vec<CallId> = lent.with(|limiter, cx| {
+        limiter.step_aside(Key::WHOLE, first, cx);
+        cx.woken.iter().collect()
+    });
+    assert_eq!(hinted, [CallId::from_u64(2)]);
+    assert_eq!(lent.gate.ask(&asker(2, Some(second)), now), Answer::Pass);
+}
+
+fn asker(call: u64, place: Option<Place>) -> Asker {
+    let (call, since) = (CallId::from_u64(call), Instant::ORIGIN);
+    let key = Key::WHOLE;
+    Asker { call, attempt: 1, key, dice: 0, cost: 1, priority: 0, deadline: Instant::NEVER, since, place }
 }
 
 #[test]
