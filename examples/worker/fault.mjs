@@ -7,6 +7,8 @@
 export const MODES = {
   healthy: { rate: 1, delayMs: 40, retryAfter: 0 },
   slow: { rate: 1, delayMs: 1500, retryAfter: 0 },
+  tail: { rate: 0.1, delayMs: 1000, retryAfter: 0 },
+  limited: { rate: 1, delayMs: 150, retryAfter: 0, capacity: 2 },
   unavailable: { rate: 1, delayMs: 20, retryAfter: 2 },
   errors: { rate: 0.1, delayMs: 20, retryAfter: 0 },
   resets: { rate: 0.2, delayMs: 20, retryAfter: 0 },
@@ -20,6 +22,7 @@ const FIELDS = {
   mode: { test: (v) => Object.hasOwn(MODES, v), range: `one of ${Object.keys(MODES).map((m) => `"${m}"`).join(", ")}` },
   rate: { test: (v) => typeof v === "number" && v >= 0 && v <= 1, range: "a number from 0 to 1" },
   delayMs: { test: isWhole(60_000), range: "a whole number of milliseconds from 0 to 60000" },
+  capacity: { test: (v) => isWhole(100)(v) && v > 0, range: "a whole number of calls from 1 to 100" },
   retryAfter: { test: isWhole(3_600), range: "a whole number of seconds from 0 to 3600" },
 };
 

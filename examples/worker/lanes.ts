@@ -1,8 +1,7 @@
 // One call through either lane, and what became of it.
 
-import { RejectedError, reportOf } from "forbear";
+import { RejectedError, reportOf, type Guard } from "forbear";
 import type { Env } from "./env";
-import { guard } from "./guard";
 import type { Lane } from "./stats";
 import { workRequest } from "./upstream";
 
@@ -20,6 +19,9 @@ export interface CallRecord {
   /** Of the guarded lane: how many attempts, and why there were no more. */
   attempts: number;
   stopReason: string | null;
+  /** How many attempts were sent beside one that still ran, and whether the result is one of theirs. */
+  hedges: number;
+  hedgeWon: boolean;
   elapsedMs: number;
   /** Requests this call sent to the upstream. */
   upstreamCalls: number;
@@ -29,7 +31,7 @@ export async function callPlain(env: Env): Promise<CallRecord> {
   return record("plain", env, (send, url, init) => send(url, init));
 }
 
-export async function callGuarded(env: Env): Promise<CallRecord> {
+export async function callGuarded(env: Env, guard: Guard): Promise<CallRecord> {
   // `with` exchanges what exists only inside a request; here a fetch that counts what is really sent.
   return record("guarded", env, (send, url, init) => guard.with({ fetch: send }).fetch(url, init));
 }
@@ -37,26 +39,46 @@ export async function callGuarded(env: Env): Promise<CallRecord> {
 type Fetch = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
 
 async function record(lane: Lane, env: Env, call: (send: Fetch, url: string, init: RequestInit) => Promise<Response>): Promise<CallRecord> {
-  let upstreamCalls = 0;
-  const send: Fetch = (input, init) => {
-    upstreamCalls += 1;
-    return fetch(input, init);
-  };
+  const sent = counting();
   const startedAt = performance.now();
   let result: Partial<CallRecord>;
   try {
-    const response = await call(send, ...workRequest(env, lane));
-    result = { outcome: response.ok ? "ok" : "failed", status: response.status, ...told(response) };
+    const response = await call(sent.send, ...workRequest(env, lane));
+    result = { outcome: response.ok ? "ok" : "failed", status: response.status, hedgeWon: sent.byHedges.has(response), ...told(response) };
     await response.arrayBuffer();
   } catch (error) {
     result = { ...failure(error), ...told(error) };
   }
   return {
     lane, outcome: "failed", status: null, error: null, reason: null, policy: null, retryAfterMs: null,
-    attempts: upstreamCalls, stopReason: null, ...result,
+    attempts: sent.count, stopReason: null, hedges: sent.hedges, hedgeWon: false, ...result,
     elapsedMs: Math.round((performance.now() - startedAt) * 10) / 10,
-    upstreamCalls,
+    upstreamCalls: sent.count,
   };
+}
+
+/** A fetch that counts what it sends, and knows what was sent while another attempt still ran: that is a hedge. */
+function counting() {
+  const running = new Set<RequestInit | undefined>();
+  const sent = {
+    count: 0,
+    hedges: 0,
+    byHedges: new Set<Response>(),
+    async send(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+      const hedge = [...running].some((other) => !other?.signal?.aborted);
+      sent.count += 1;
+      if (hedge) sent.hedges += 1;
+      running.add(init);
+      try {
+        const response = await fetch(input, init);
+        if (hedge) sent.byHedges.add(response);
+        return response;
+      } finally {
+        running.delete(init);
+      }
+    },
+  };
+  return sent;
 }
 
 function failure(error: unknown): Partial<CallRecord> {

@@ -51,10 +51,10 @@ export function lastSeq(): number {
 }
 
 export function laneStats(lane: Lane) {
-  const { calls, successes, failures, refusals, stopReasons, latencies } = lanes[lane];
+  const { calls, successes, failures, refusals, stopReasons, hedges, hedgesWon, latencies } = lanes[lane];
   return {
     calls, successes, failures,
-    refused: sum(refusals), refusals, stopReasons,
+    refused: sum(refusals), refusals, stopReasons, hedges, hedgesWon,
     inFlight: inFlight(lane),
     latencyMs: percentiles(latencies),
   };
@@ -72,6 +72,8 @@ function note(result: CallRecord): void {
   else if (result.outcome === "failed") lane.failures += 1;
   else count(lane.refusals, result.reason ?? "unknown");
   if (result.stopReason) count(lane.stopReasons, result.stopReason);
+  lane.hedges += result.hedges;
+  if (result.hedgeWon) lane.hedgesWon += 1;
   push(lane.latencies, result.elapsedMs, LATENCIES);
   push(events, { ...result, seq: (seq += 1), endedAt: Date.now() }, EVENTS);
 }
@@ -87,6 +89,7 @@ function freshLanes() {
   const fresh = () => ({
     calls: 0, successes: 0, failures: 0,
     refusals: {} as Record<string, number>, stopReasons: {} as Record<string, number>,
+    hedges: 0, hedgesWon: 0,
     latencies: [] as number[],
     /** Calls in flight: number → when it started. */
     running: new Map<number, number>(),

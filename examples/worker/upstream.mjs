@@ -10,6 +10,7 @@
 // Control paths are never struck, so a broken upstream can always be mended.
 
 import { createServer } from "node:http";
+import { Capacity } from "./capacity.mjs";
 import { HEALTHY, parseFault } from "./fault.mjs";
 
 const LANES = ["plain", "guarded"];
@@ -17,6 +18,8 @@ const MAX_ORDER_BYTES = 4_096;
 
 let fault = HEALTHY;
 let counts = noCounts();
+/** Each lane has its own, or one lane's crowd would be the other's wait. */
+const capacities = Object.fromEntries([...LANES, "other"].map((lane) => [lane, new Capacity()]));
 
 const server = createServer((request, response) => {
   // One connection a call. A GET that loses a connection used before is quietly sent again by the Workers runtime
@@ -45,10 +48,17 @@ function work(request, response) {
   counts[lane] += 1;
   request.resume();
 
-  const { mode, delayMs, retryAfter } = Math.random() < fault.rate ? fault : HEALTHY;
+  const { mode, delayMs, retryAfter, capacity } = Math.random() < fault.rate ? fault : HEALTHY;
+  if (mode === "limited") {
+    return capacities[lane].take(capacity, spread(delayMs, 0.15), response, {
+      served: () => answer(response, 200, { ok: true }),
+      full: () => answer(response, 503, { error: "too many in line" }),
+    });
+  }
   const act = {
     healthy: [spread(delayMs, 0.35), () => answer(response, 200, { ok: true })],
     slow: [spread(delayMs, 0.15), () => answer(response, 200, { ok: true, slow: true })],
+    tail: [spread(delayMs, 0.15), () => answer(response, 200, { ok: true, slow: true })],
     unavailable: [delayMs, () => answer(response, 503, { error: "unavailable" }, { "retry-after": String(retryAfter) })],
     errors: [spread(delayMs, 0.35), () => answer(response, 500, { error: "internal error" })],
     resets: [delayMs, () => request.socket.resetAndDestroy()],

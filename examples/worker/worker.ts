@@ -2,21 +2,24 @@
 // by forbear. The page at `/` (examples/worker/page) drives both and draws what happens. README.md has the interface.
 
 import type { Env } from "./env";
-import { guard } from "./guard";
+import { forgetGuards, guardFor, type Chosen } from "./guards";
 import { callGuarded, callPlain } from "./lanes";
+import { PRESETS, readChoice, SETTINGS, type Choice } from "./policies";
 import { stats } from "./report";
 import { forget, measured } from "./stats";
 import { openTraffic } from "./traffic";
 import { forgetCounts, setFault } from "./upstream";
 
 type Route = (env: Env, request: Request, ctx: ExecutionContext) => Response | Promise<Response>;
+type GuardedRoute = (env: Env, chosen: Chosen, ctx: ExecutionContext) => Response | Promise<Response>;
 
 const routes: Record<string, Route> = {
   "GET /plain": (env, request, ctx) => kept(ctx, measured("plain", () => callPlain(env))),
-  "GET /guarded": (env, request, ctx) => kept(ctx, measured("guarded", () => callGuarded(env))),
+  "GET /guarded": chosen((env, { guard }, ctx) => kept(ctx, measured("guarded", () => callGuarded(env, guard)))),
+  "GET /policies": () => json({ settings: words(SETTINGS), presets: PRESETS }),
   "PUT /fault": async (env, request) => setFault(env, await request.text()),
-  "GET /stats": async (env) => json(await stats(env)),
-  "POST /reset": async (env) => json(await reset(env)),
+  "GET /stats": chosen(async (env, guard) => json(await stats(env, guard))),
+  "POST /reset": chosen(async (env, { choice }) => json(await reset(env, choice))),
   "GET /traffic": (env, request, ctx) =>
     request.headers.get("upgrade") === "websocket" ? openTraffic(env, ctx) : json({ error: "/traffic is a WebSocket" }, 426),
 };
@@ -30,12 +33,24 @@ export default {
   },
 };
 
-/** Statistics, the upstream's counts and the breaker's memory start afresh; the fault in force stays. */
-async function reset(env: Env) {
+/** A route whose query chooses the guard. What cannot be chosen is refused before anything is built. */
+function chosen(route: GuardedRoute): Route {
+  return (env, request, ctx) => {
+    const read = readChoice(new URL(request.url).searchParams);
+    return "misfit" in read ? json(read.misfit, 400) : route(env, guardFor(read.choice), ctx);
+  };
+}
+
+/** Statistics, the upstream's counts and what the guards have learned start afresh; the fault in force stays. */
+async function reset(env: Env, choice: Choice) {
   forget();
-  guard.breaker(env.UPSTREAM).reset();
+  forgetGuards(env.UPSTREAM);
   await forgetCounts(env);
-  return stats(env);
+  return stats(env, guardFor(choice));
+}
+
+function words(settings: Record<string, object>) {
+  return Object.fromEntries(Object.entries(settings).map(([policy, choices]) => [policy, ["off", ...Object.keys(choices)]]));
 }
 
 /** Lets the call end, and be counted, even when whoever asked for it has gone. */

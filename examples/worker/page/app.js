@@ -3,9 +3,12 @@
 import { controls } from "./controls.js";
 import * as charts from "./charts.js";
 import { figures, tally } from "./figures.js";
+import * as held from "./held.js";
 import { History } from "./history.js";
 import { Link } from "./link.js";
 import { story } from "./story.js";
+import { switches } from "./switches.js";
+import { Telling } from "./told.js";
 
 /** What is drawn lies this far back, so that every second is complete when it comes into view. */
 const VIEW_DELAY_MS = 1_200;
@@ -14,11 +17,12 @@ const STILL_FRAME_MS = 1_000;
 const RECOVERY_TOLD_MS = 6_000;
 
 const history = new History();
+const telling = new Telling();
 const element = (id) => document.getElementById(id);
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 const state = {
-  link: "opening", paused: false, fault: undefined, breaker: { state: "unknown" },
+  link: "opening", paused: false, fault: undefined, breaker: { state: "unknown" }, readings: {}, choice: null,
   inFlight: { plain: 0, guarded: 0 }, stats: null,
   /** Server clock minus this page's. */
   offset: 0, faultSince: 0, closedSince: 0, everOpen: false,
@@ -27,22 +31,28 @@ const state = {
 const link = new Link({
   open() { state.link = "open"; },
   lost() { state.link = "lost"; },
-  tick({ now, events, inFlight, breaker }) {
+  tick({ now, events, told, inFlight, breaker, readings }) {
     // The least delayed message tells the clocks' difference best; the slow leak follows a clock that drifts.
     const offset = now - performance.now();
     state.offset = Math.max(offset, state.offset - 0.5);
     for (const event of events) history.add(event);
     state.inFlight = inFlight;
-    state.breaker = breaker;
-    if (history.mark(history.circuit, breaker.state, breaker.state, now)) {
-      if (breaker.state === "closed") state.closedSince = now;
-      else state.everOpen = true;
+    state.breaker = breaker ?? { state: "off" };
+    state.readings = readings;
+    history.samples.push({ at: now, readings });
+    telling.add(told);
+    if (history.mark(history.circuit, state.breaker.state, state.breaker.state, now)) {
+      if (state.breaker.state === "closed") state.closedSince = now;
+      else state.everOpen = state.breaker.state !== "off";
     }
     if (state.fault) markFault(now);
   },
   stats(stats) {
     state.stats = stats;
     setFault(stats.fault);
+  },
+  misfit({ error }) {
+    console.error(error);
   },
 });
 
@@ -58,10 +68,25 @@ const panel = controls({
     else if (answer.status === 502) setFault(null);
   },
   async reset() {
-    await fetch("/reset", { method: "POST" });
+    await fetch(`/reset?${link.guard}`, { method: "POST" });
     history.clear();
+    telling.clear();
     state.everOpen = false;
   },
+});
+
+let guardPanel = null;
+fetch("/policies").then((answer) => answer.json()).then((table) => {
+  guardPanel = switches(table, (query, choice) => {
+    link.guard = query;
+    state.choice = choice;
+    // Of another guard; what this one knows comes with the next tick.
+    state.readings = {};
+    state.everOpen = false;
+    telling.clear();
+    element("held").hidden = choice.concurrencyLimiter === "off" && choice.bulkhead === "off" && choice.rateLimiter === "off";
+    element("rejection-figure").hidden = choice.throttler === "off";
+  });
 });
 
 function setFault(fault) {
@@ -91,6 +116,8 @@ const pictures = [
   ["latency-plain", charts.latency("plain", "plain fetch")],
   ["latency-guarded", charts.latency("guarded", "forbear")],
   ["refusals", charts.refusals],
+  ["room", held.room],
+  ["rejection", held.rejection],
 ].map(([id, draw]) => ({ canvas: element(id), draw, seen: true }));
 
 const watch = new IntersectionObserver((entries) => {
@@ -137,6 +164,8 @@ function tell() {
     ? `open, next probe in ${(state.breaker.retryAfterMs / 1000).toFixed(1)} s` : state.breaker.state;
 
   figures(history, state, now);
+  guardPanel?.show(state.readings, history.window("guarded", 10, now));
+  telling.show(element("told"), now);
   tally(element("reasons"), state.stats);
 }
 setInterval(tell, 250);
@@ -153,11 +182,22 @@ function describe(now) {
     load: `Upstream calls a call, last 10 s: plain ${plain.calls ? plain.load.toFixed(2) : "none"}, forbear ${guarded.calls ? guarded.load.toFixed(2) : "none"}.`,
     "latency-plain": `Waits in the plain lane, last 10 s: ${waits(plain)}.`,
     "latency-guarded": `Waits in forbear's lane, last 10 s: ${waits(guarded)}.`,
+    room: roomNow(state.readings),
+    rejection: `The throttler refuses ${Math.round((state.readings.throttler?.rejection ?? 0) * 100)} %.`,
     refusals: `Refused in the last 10 s: ${guarded.refused} of ${guarded.calls}.`,
   };
   for (const [id, text] of Object.entries(texts)) element(id).setAttribute("aria-label", text);
 }
 describe(0);
+
+function roomNow({ concurrencyLimiter, bulkhead, rateLimiter }) {
+  const parts = [
+    concurrencyLimiter && `limiter ${concurrencyLimiter.inFlight} of ${concurrencyLimiter.limit}`,
+    bulkhead && `bulkhead ${bulkhead.inFlight} at once, ${bulkhead.queued} in line`,
+    rateLimiter && `rate limiter ${rateLimiter.available} permits left, ${rateLimiter.queued} in line`,
+  ];
+  return `Now: ${parts.filter(Boolean).join("; ") || "no limits"}.`;
+}
 
 function setStory(node, text) {
   if (node.dataset.text === text) return;

@@ -180,10 +180,10 @@ function tag({ g, x, y }, text, colour) {
 // ——— refusals ———
 
 /** Reasons in the order they are stacked, each with a colour of its own; what else may come shares the last. */
-export const REASONS = ["circuit-open", "deadline-exceeded", "bulkhead-full", "throttled", "rate-limited"];
+export const REASONS = ["circuit-open", "deadline-exceeded", "bulkhead-full", "throttled", "rate-limited", "concurrency-limited"];
 
 export function reasonColour(reason) {
-  return [colours.refused, colours.probe, colours.failed, colours.guarded, colours.plain][REASONS.indexOf(reason)] ?? colours.muted;
+  return [colours.refused, colours.probe, colours.failed, colours.guarded, colours.plain, colours.ink][REASONS.indexOf(reason)] ?? colours.muted;
 }
 
 export function refusals(canvas, history, now) {

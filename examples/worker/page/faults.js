@@ -4,6 +4,7 @@ import { ms, oneIn } from "./words.js";
 
 const share = { field: "rate", label: "Share of calls struck", min: 0.05, max: 1, step: 0.05, say: (v) => `${Math.round(v * 100)} %` };
 const delay = (label, max, step) => ({ field: "delayMs", label, min: step, max, step, say: ms });
+const places = { field: "capacity", label: "Calls at a time", min: 1, max: 10, step: 1, say: String };
 const patience = { field: "retryAfter", label: "Retry-After", min: 0, max: 30, step: 1, say: (v) => `${v} s` };
 
 export const FAULTS = {
@@ -17,7 +18,19 @@ export const FAULTS = {
     label: "Slow",
     gist: "answers after 1.5 s",
     dials: [delay("Time to answer", 5_000, 100), share],
-    hint: (f) => `Answers ${calls(f)}, but takes about ${ms(f.delayMs)}. forbear lets an attempt last 1 s, and takes 800 ms for slow.`,
+    hint: (f) => `Answers ${calls(f)}, but takes about ${ms(f.delayMs)}. The attempt timeout ends what takes longer than it allows; the breaker takes 800 ms for slow.`,
+  },
+  tail: {
+    label: "Slow tail",
+    gist: "1 call in 10 takes 1 s",
+    dials: [delay("Time of the slow ones", 5_000, 100), share],
+    hint: (f) => `Answers ${calls(f)} only after about ${ms(f.delayMs)}, the others as ever. A hedge sends a second attempt beside a slow one, and takes what answers first.`,
+  },
+  limited: {
+    label: "Limited",
+    gist: "serves 2 calls at a time",
+    dials: [places, delay("Time of each", 1_000, 50)],
+    hint: (f) => `Serves ${f.capacity} at a time for each lane, ${Math.round((f.capacity * 1000) / f.delayMs)} a second; the others stand in its line, up to a hundred. Limiter, bulkhead, rate limiter and throttler keep that line short.`,
   },
   unavailable: {
     label: "Unavailable",
@@ -29,7 +42,7 @@ export const FAULTS = {
     label: "Errors",
     gist: "500 for 1 call in 10",
     dials: [share],
-    hint: (f) => `Answers ${calls(f)} with 500. Retries mend what the budget allows: one retry for every ten calls.`,
+    hint: (f) => `Answers ${calls(f)} with 500. Retries mend what the budget allows.`,
   },
   resets: {
     label: "Resets",

@@ -10,6 +10,8 @@ export class History {
   /** [{ value, from, to }] oldest first; the last one is still growing. */
   faults = [];
   circuit = [];
+  /** [{ at, readings }] what the policies knew, oldest first. */
+  samples = [];
   #bins = new Map();
   #points = new Map();
 
@@ -39,6 +41,7 @@ export class History {
     if (gone > 0) this.events.splice(0, gone);
     for (const key of this.#bins.keys()) if (key * 1000 < oldest) this.#bins.delete(key);
     for (const key of this.#points.keys()) if (key * 1000 < oldest) this.#points.delete(key);
+    while (this.samples.length > 0 && this.samples[0].at < oldest) this.samples.shift();
     for (const spans of [this.faults, this.circuit]) while (spans.length > 1 && spans[0].to < oldest) spans.shift();
   }
 
@@ -46,6 +49,7 @@ export class History {
     this.events = [];
     this.faults = [];
     this.circuit = [];
+    this.samples = [];
     this.#bins.clear();
     this.#points.clear();
   }
@@ -103,12 +107,28 @@ export function summary(events) {
     ok: ok.length, failed: failed.length, refused: refused.length,
     success: ok.length / events.length,
     load: events.reduce((sum, e) => sum + e.upstreamCalls, 0) / events.length,
-    retried: events.filter((e) => e.attempts > 1).length,
-    mended: ok.filter((e) => e.attempts > 1).length,
+    retried: events.filter(wasRetried).length,
+    mended: ok.filter(wasRetried).length,
+    hedges: events.reduce((sum, e) => sum + e.hedges, 0),
+    hedgesWon: events.filter((e) => e.hedgeWon).length,
+    timedOut: failed.filter((e) => e.error?.startsWith("TimeoutError") && e.stopReason !== "deadline-exceeded").length,
+    outOfTime: failed.filter((e) => e.stopReason === "deadline-exceeded").length,
+    reasons: tallied(refused.map((e) => e.reason)),
     budgetSaidNo: events.filter((e) => e.stopReason === "budget-exceeded").length,
     p50: at(waits, 0.5), p95: at(waits, 0.95), p99: at(waits, 0.99),
     okWait: middle(ok), failedWait: middle(failed), refusedWait: middle(refused.filter((e) => e.upstreamCalls === 0)),
   };
+}
+
+function wasRetried({ attempts, hedges }) {
+  return attempts - hedges > 1;
+}
+
+/** How often each comes, the most frequent first: [[what, times], …] */
+function tallied(list) {
+  const times = new Map();
+  for (const what of list) times.set(what, (times.get(what) ?? 0) + 1);
+  return [...times].sort(([, a], [, b]) => b - a);
 }
 
 function middle(events) {

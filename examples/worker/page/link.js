@@ -8,12 +8,14 @@ const RETRY_MS = 1_000;
 export class Link {
   /** Calls a second in each lane; 0 keeps the line open without traffic. */
   rate = 0;
+  /** Which guard the guarded lane has, as the query of GET /guarded says it. */
+  guard = "";
   #handlers;
   #socket = null;
   #owed = 0;
   #beatAt = 0;
 
-  /** `handlers`: { tick(message), stats(message), open(), lost() } */
+  /** `handlers`: { tick(message), stats(message), misfit(message), open(), lost() } */
   constructor(handlers) {
     this.#handlers = handlers;
     this.#open();
@@ -45,6 +47,6 @@ export class Link {
     this.#beatAt = now;
     const calls = Math.min(Math.floor(this.#owed), MOST_CALLS_A_BEAT);
     this.#owed = Math.min(this.#owed - calls, 1);
-    this.#socket.send(JSON.stringify({ calls }));
+    this.#socket.send(JSON.stringify({ calls, guard: this.guard }));
   }
 }

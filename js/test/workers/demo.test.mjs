@@ -2,19 +2,12 @@
 // both as `npm start` runs them, on ports of their own.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { POLICIES } from "../../../examples/worker/page/policies.js";
+import { startDemo } from "./support/demo.mjs";
 
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const OPEN_PERIOD_MS = 5_000;
 const DEAD_AFTER_MS = 500;
-const READY_WITHIN_MS = 40_000;
 
 let demo;
 
@@ -151,103 +144,113 @@ describe("other faults", () => {
   });
 });
 
-async function startDemo() {
-  const home = mkdtempSync(join(tmpdir(), "forbear-demo-"));
-  const children = [];
-  let said = "";
-
-  const run = (args, env = {}) => {
-    // A group of its own: wrangler starts workerd, and both must go.
-    const child = spawn(process.execPath, args, {
-      cwd: ROOT,
-      detached: true,
-      stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false", WRANGLER_REGISTRY_PATH: join(home, "registry"), ...env },
+describe("the switches of the guarded lane", () => {
+  /** What a policy alone does to calls that a fault strikes: some of them show it, and with the policy off none does. */
+  const PROVOKED = [
+    { policy: "total=1s", fault: { mode: "slow", delayMs: 1_600 }, calls: 2, shows: (call) => call.error?.startsWith("TimeoutError") },
+    { policy: "attempt=300ms", fault: { mode: "slow", delayMs: 1_500 }, calls: 2, shows: (call) => call.error?.startsWith("TimeoutError") },
+    { policy: "retry=3", fault: { mode: "errors", rate: 1 }, calls: 1, shows: (call) => call.attempts === 3 },
+    { policy: "hedge=100ms", fault: { mode: "slow", delayMs: 800 }, calls: 2, shows: (call) => call.hedges === 1 && call.upstreamCalls === 2 },
+    { policy: "throttler=2", fault: { mode: "errors", rate: 1 }, calls: 60, everyMs: 20, shows: refusedBy("throttler", "throttled") },
+    { policy: "breaker=5s", fault: { mode: "errors", rate: 1 }, calls: 30, everyMs: 20, shows: refusedBy("breaker", "circuit-open") },
+    { policy: "concurrencyLimiter=aimd", fault: { mode: "slow", delayMs: 1_000 }, calls: 12, shows: refusedBy("concurrencyLimiter", "concurrency-limited") },
+    { policy: "bulkhead=2", fault: { mode: "slow", delayMs: 1_000 }, calls: 6, shows: refusedBy("bulkhead", "bulkhead-full") },
+    { policy: "rateLimiter=10", fault: { mode: "healthy" }, calls: 40, shows: refusedBy("rateLimiter", "rate-limited") },
+  ];
+  for (const { policy, fault, calls, everyMs = 0, shows } of PROVOKED) {
+    test(`${policy} does what it is for, and nothing does where it is off`, async () => {
+      await demo.start(fault);
+      const made = (query) => (everyMs > 0 ? demo.calls(query, calls, everyMs) : demo.crowd(query, calls));
+      const [on, off] = await Promise.all([made(`/guarded?preset=off&${policy}`), made("/guarded?preset=off")]);
+      assert.ok(on.some(shows), JSON.stringify(on.at(-1)));
+      assert.ok(!off.some(shows), JSON.stringify(off.find(shows)));
     });
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (said += text));
-    children.push(child);
-    return child;
-  };
-
-  const stop = async () => {
-    await Promise.all(children.map(end));
-    rmSync(home, { recursive: true, force: true });
-  };
-
-  try {
-    run([join(ROOT, "examples/worker/upstream.mjs")], { UPSTREAM_PORT: "0" });
-    const upstream = await until(() => /listening on (\S+)/.exec(said)?.[1], READY_WITHIN_MS);
-    const port = await freePort();
-    run([join(ROOT, "node_modules/wrangler/bin/wrangler.js"), "dev", "--ip", "127.0.0.1", "--port", String(port),
-      "--inspector-port", "0", "--persist-to", join(home, "state"), "--var", `UPSTREAM:${upstream}`]);
-    const origin = `http://127.0.0.1:${port}`;
-    const get = async (path) => (await fetch(origin + path)).json();
-    await until(() => get("/stats"), READY_WITHIN_MS);
-
-    const fault = async (order) => {
-      const answer = await fetch(`${origin}/fault`, { method: "PUT", body: JSON.stringify(order) });
-      assert.equal(answer.status, 200);
-      await answer.text();
-    };
-    return {
-      origin, get, fault, stop,
-      until: (condition) => until(condition, 15_000),
-      /** A fresh beginning with a fault in force. */
-      start: async (order) => {
-        await fault(order);
-        await fetch(`${origin}/reset`, { method: "POST" }).then((answer) => answer.text());
-      },
-      /** Calls that begin at a steady pace, whatever the earlier ones do; answers in the order they began. */
-      calls: async (path, count, everyMs) => {
-        const calls = [];
-        for (let n = 0; n < count; n += 1) {
-          calls.push(get(path));
-          await sleep(everyMs);
-        }
-        return Promise.all(calls);
-      },
-    };
-  } catch (error) {
-    await stop();
-    throw new Error(`the demo did not start: ${error.message}\n${said}`);
   }
-}
 
-async function end(child) {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once("close", resolve));
-  signal(child, "SIGTERM");
-  const patience = setTimeout(() => signal(child, "SIGKILL"), 3_000);
-  await ended;
-  clearTimeout(patience);
-}
-
-function signal(child, name) {
-  try {
-    process.kill(-child.pid, name);
-  } catch {
-    // it has ended meanwhile
-  }
-}
-
-/** Resolves to the first truthy answer of `condition`; an error counts as not yet. */
-async function until(condition, withinMs) {
-  const last = Date.now() + withinMs;
-  for (;;) {
-    const answer = await Promise.resolve().then(condition).catch(() => undefined);
-    if (answer) return answer;
-    if (Date.now() > last) throw new Error(`it did not come about within ${withinMs} ms`);
-    await sleep(100);
-  }
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject).listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
+  test("the budget says no where retries would be too many, and without it none is too many", async () => {
+    await demo.start({ mode: "errors", rate: 1 });
+    const [few, many] = await Promise.all(["0.1", "off"].map((budget) => demo.crowd(`/guarded?preset=off&retry=2&budget=${budget}`, 20)));
+    assert.ok(few.some((call) => call.stopReason === "budget-exceeded"));
+    assert.ok(many.every((call) => call.stopReason === "attempts-exhausted"));
   });
+
+  test("a line and a wait serve those who would be refused without", async () => {
+    await demo.start({ mode: "slow", delayMs: 300 });
+    const calls = await Promise.all([demo.crowd("/guarded?preset=off&bulkhead=2-10", 6), demo.crowd("/guarded?preset=off&rateLimiter=10-1s", 14)]);
+    for (const call of calls.flat()) assert.equal(call.outcome, "ok", JSON.stringify(call));
+  });
+
+  test("every preset and every setting serves, and GET /stats says which is in force", async () => {
+    await demo.start({ mode: "healthy" });
+    const { presets, settings } = await demo.get("/policies");
+    const alone = Object.entries(settings).flatMap(([policy, words]) => words.map((word) => `preset=off&${policy}=${word}`));
+    for (const query of [...Object.keys(presets).map((preset) => `preset=${preset}`), ...alone]) {
+      assert.equal((await demo.get(`/guarded?${query}`)).outcome, "ok", query);
+    }
+    for (const [preset, policies] of Object.entries(presets)) {
+      const { guarded } = await demo.get(`/stats?preset=${preset}`);
+      assert.deepEqual(guarded.policies, policies);
+      for (const [policy, reading] of Object.entries(guarded.readings)) assert.equal(reading !== null, policies[policy] !== "off", `${preset}: ${policy}`);
+    }
+  });
+
+  test("the page has words for every policy and every setting", async () => {
+    const { settings } = await demo.get("/policies");
+    assert.deepEqual(Object.keys(POLICIES), Object.keys(settings));
+    for (const [policy, { words }] of Object.entries(POLICIES)) assert.deepEqual(Object.keys(words), settings[policy].slice(1), policy);
+  });
+
+  test("more choices than an engine has stacks are served", async () => {
+    await demo.start({ mode: "healthy", delayMs: 0 });
+    const { settings } = await demo.get("/policies");
+    const choices = [""];
+    for (const policy of ["total", "retry", "hedge", "throttler", "breaker"]) {
+      choices.push(...choices.flatMap((query) => settings[policy].slice(1).map((word) => `${query}&${policy}=${word}`)));
+    }
+    assert.ok(choices.length > 256, `only ${choices.length}`);
+    for (let n = 0; n < 280; n += 20) {
+      const calls = await Promise.all(choices.slice(n, n + 20).map((query) => demo.get(`/guarded?preset=off${query}`)));
+      for (const call of calls) assert.equal(call.outcome, "ok", JSON.stringify(call));
+    }
+  });
+
+  test("what cannot be chosen is refused with the parameter, its value and what is allowed", async () => {
+    for (const [query, field] of [
+      ["bulkhead=3", "bulkhead"],
+      ["preset=none", "preset"],
+      ["preset=__proto__", "preset"],
+      ["hedge=toString", "hedge"],
+      ["constructor=off", "constructor"],
+      ["timeout=1s", "timeout"],
+      ["retry=2&retry=3", "retry"],
+      ["retry", "retry"],
+    ]) {
+      for (const [method, path] of [["GET", "/guarded"], ["GET", "/stats"], ["POST", "/reset"]]) {
+        const answer = await fetch(`${demo.origin}${path}?${query}`, { method });
+        assert.equal(answer.status, 400, query);
+        const misfit = await answer.json();
+        assert.equal(misfit.field, field);
+        assert.ok(misfit.error.length > 0 && misfit.allowed.length > 0);
+      }
+    }
+    const long = await fetch(`${demo.origin}/guarded?${"x".repeat(5_000)}=1`);
+    assert.equal(long.status, 400);
+    assert.ok((await long.text()).length < 1_000);
+  });
+});
+
+describe("an upstream with more calls than it can serve", () => {
+  test("unguarded callers wait ever longer; limited ones are served soon or refused at once", async () => {
+    await demo.start({ mode: "limited", capacity: 2, delayMs: 150 });
+    const [plain, guarded] = await Promise.all([demo.calls("/plain", 60, 30), demo.calls("/guarded?preset=off&bulkhead=2", 60, 30)]);
+    const served = guarded.filter((call) => call.outcome === "ok");
+    assert.ok(served.length > 10 && served.length < 60, `${served.length} of 60 served`);
+    assert.ok(Math.max(...plain.map((call) => call.elapsedMs)) > 2 * Math.max(...served.map((call) => call.elapsedMs)));
+  });
+});
+
+function refusedBy(policy, reason) {
+  return (call) => call.outcome === "refused" && call.policy === policy && call.reason === reason;
 }
 
 function sum(list, of) {
