@@ -21,9 +21,9 @@ export const SETTINGS = {
     "15s": { openFor: "15s", maxOpenFor: "15s", slowCall: "800ms" },
   },
   concurrencyLimiter: {
-    vegas: { algorithm: "vegas", initial: 4, min: 1 },
-    gradient2: { algorithm: "gradient2", initial: 4, min: 1 },
-    aimd: { algorithm: "aimd", initial: 4, min: 1 },
+    vegas: { algorithm: "vegas", initial: 8, min: 1 },
+    gradient2: { algorithm: "gradient2", initial: 8, min: 1 },
+    aimd: { algorithm: "aimd", initial: 8, min: 1 },
   },
   /** So many at once, and so many in line. */
   bulkhead: { "2": { concurrency: 2 }, "2-10": { concurrency: 2, queue: 10 }, "10-20": { concurrency: 10, queue: 20 } },

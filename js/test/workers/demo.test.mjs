@@ -153,7 +153,7 @@ describe("the switches of the guarded lane", () => {
     { policy: "hedge=100ms", fault: { mode: "slow", delayMs: 800 }, calls: 2, shows: (call) => call.hedges === 1 && call.upstreamCalls === 2 },
     { policy: "throttler=2", fault: { mode: "errors", rate: 1 }, calls: 60, everyMs: 20, shows: refusedBy("throttler", "throttled") },
     { policy: "breaker=5s", fault: { mode: "errors", rate: 1 }, calls: 30, everyMs: 20, shows: refusedBy("breaker", "circuit-open") },
-    { policy: "concurrencyLimiter=aimd", fault: { mode: "slow", delayMs: 1_000 }, calls: 12, shows: refusedBy("concurrencyLimiter", "concurrency-limited") },
+    { policy: "concurrencyLimiter=aimd", fault: { mode: "slow", delayMs: 1_000 }, calls: 20, shows: refusedBy("concurrencyLimiter", "concurrency-limited") },
     { policy: "bulkhead=2", fault: { mode: "slow", delayMs: 1_000 }, calls: 6, shows: refusedBy("bulkhead", "bulkhead-full") },
     { policy: "rateLimiter=10", fault: { mode: "healthy" }, calls: 40, shows: refusedBy("rateLimiter", "rate-limited") },
   ];
@@ -236,6 +236,23 @@ describe("the switches of the guarded lane", () => {
     const long = await fetch(`${demo.origin}/guarded?${"x".repeat(5_000)}=1`);
     assert.equal(long.status, 400);
     assert.ok((await long.text()).length < 1_000);
+  });
+
+  test("the page's line refuses a guard that cannot be, makes no call for it, and goes on", async () => {
+    await demo.start({ mode: "healthy" });
+    const line = new WebSocket(`${demo.origin.replace("http", "ws")}/traffic`);
+    await new Promise((resolve) => line.addEventListener("open", resolve));
+    const answer = async (message) => {
+      const heard = new Promise((resolve) => line.addEventListener("message", ({ data }) => resolve(JSON.parse(data)), { once: true }));
+      line.send(message);
+      return heard;
+    };
+    const misfit = await answer(JSON.stringify({ calls: 3, guard: "bulkhead=9999" }));
+    assert.deepEqual([misfit.type, misfit.field, misfit.value], ["misfit", "bulkhead", "9999"]);
+    const tick = await answer(JSON.stringify({ calls: 0, guard: "preset=limits" }));
+    assert.equal(tick.type, "tick");
+    line.close();
+    assert.deepEqual((await demo.get("/stats")).guarded.calls, 0);
   });
 });
 
