@@ -1,0 +1,199 @@
+//! Drives a call: asks the engine, does what it says, tells it how that ended. Nothing here decides; docs/driving.md is what
+//! it follows.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::future::{Future, poll_fn};
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+use forbear::{AttemptNumber, AttemptSet, CallId, Decision, HostTime, Step};
+
+use crate::bindings::wasi::clocks::monotonic_clock::wait_until;
+use crate::bindings::{ErrorCode, Request, Response, send_on};
+use crate::upload::{Delivery, Upload};
+use crate::{facts, held, outcome, site};
+
+/// One request, guarded.
+pub async fn send(request: Request) -> Result<Response, ErrorCode> {
+    let door = site::with(|site| site.door)?;
+    let length = facts::length(&request);
+    let facts = facts::of(&request, length, door.replay);
+    let origin = if door.by_origin { facts::origin(&request) } else { None };
+    let decision = site::with(|site| site.admit(origin.as_deref(), facts))?;
+    let call = Call { id: decision.call, sent: 0, running: Vec::new(), ended: Vec::new(), timer: None };
+    if let Step::Reject(refusal) = decision.step {
+        return Err(outcome::refused(refusal, false));
+    }
+    let upload = Upload::begin(request, length, door.replay).await;
+    call.drive(upload, decision).await
+}
+
+/// One call. Dropped before its end, it tells the engine that the caller left.
+struct Call {
+    id: Option<CallId>,
+    sent: AttemptNumber,
+    running: Vec<Running>,
+    ended: Vec<Ended>,
+    timer: Option<Timer>,
+}
+
+/// The one timer of a call.
+struct Timer {
+    at: HostTime,
+    ringing: Pin<Box<dyn Future<Output = ()>>>,
+}
+
+/// An attempt in flight. To drop it is to cancel it, and the host closes its connection.
+struct Running {
+    number: AttemptNumber,
+    sending: Pin<Box<dyn Future<Output = Result<Response, ErrorCode>>>>,
+    delivery: Delivery,
+}
+
+/// An attempt that has ended, with its result in hand.
+struct Ended {
+    number: AttemptNumber,
+    result: Result<Response, ErrorCode>,
+    delivery: Delivery,
+}
+
+enum Event {
+    Ended(AttemptNumber),
+    Due,
+}
+
+impl Call {
+    async fn drive(mut self, mut upload: Upload, mut decision: Decision) -> Result<Response, ErrorCode> {
+        loop {
+            if self.must_end(&upload, &decision) {
+                return self.finish(&mut upload, self.sent, None);
+            }
+            match decision.step {
+                Step::Send(number) => {
+                    self.give_up(decision.drop);
+                    self.start(&upload, number);
+                }
+                Step::Wait => self.give_up(decision.drop),
+                Step::Done { attempt, held, .. } => {
+                    self.give_up(decision.drop);
+                    if !held {
+                        self.over();
+                    }
+                    return self.finish(&mut upload, attempt, decision.at.filter(|_| held));
+                }
+                Step::Reject(refusal) => {
+                    self.over();
+                    return Err(outcome::refused(refusal, self.sent > 0));
+                }
+                Step::Unguarded => return self.go_on_alone(upload).await,
+            }
+            let event = poll_fn(|context| self.poll(decision.at, context)).await;
+            let Some(id) = self.id else { return self.go_on_alone(upload).await };
+            decision = site::with(|site| match event {
+                Event::Due => site.wake(id),
+                Event::Ended(number) => site.settle(id, number, self.outcome(number)),
+            })?;
+        }
+    }
+
+    /// Whether another attempt was decided on that has no body any more: it outgrew what is kept, which shows too late to be
+    /// a fact of the call. The call ends with what it has.
+    fn must_end(&mut self, upload: &Upload, decision: &Decision) -> bool {
+        let goes_on = matches!(decision.step, Step::Send(_) | Step::Wait);
+        let in_flight = self.running.iter().any(|attempt| !decision.drop.contains(attempt.number));
+        if !goes_on || self.sent == 0 || in_flight || upload.can_be_sent() {
+            return false;
+        }
+        let mut former = decision.drop;
+        former.remove(if self.ended.iter().any(|ended| ended.number == self.sent) { self.sent } else { 0 });
+        self.give_up(former);
+        true
+    }
+
+    fn start(&mut self, upload: &Upload, number: AttemptNumber) {
+        let (request, delivery) = upload.attempt();
+        self.sent = number;
+        self.running.push(Running { number, sending: Box::pin(send_on(request)), delivery });
+    }
+
+    fn give_up(&mut self, dropped: AttemptSet) {
+        self.running.retain(|attempt| !dropped.contains(attempt.number));
+        self.ended.retain(|attempt| !dropped.contains(attempt.number));
+    }
+
+    /// The first thing that happens: an attempt ends, the instant comes, or another call rings.
+    fn poll(&mut self, at: Option<HostTime>, context: &mut Context<'_>) -> Poll<Event> {
+        for place in 0..self.running.len() {
+            if let Poll::Ready(result) = self.running[place].sending.as_mut().poll(context) {
+                let Running { number, delivery, .. } = self.running.remove(place);
+                self.ended.push(Ended { number, result, delivery });
+                return Poll::Ready(Event::Ended(number));
+            }
+        }
+        if self.timer.as_ref().map(|timer| timer.at) != at {
+            self.timer = at.map(|at| Timer { at, ringing: Box::pin(wait_until(at.as_nanos())) });
+        }
+        if self.timer.as_mut().is_some_and(|timer| timer.ringing.as_mut().poll(context).is_ready()) {
+            self.timer = None;
+            return Poll::Ready(Event::Due);
+        }
+        match self.id.map(|id| site::with(|site| site.rung(id, context))) {
+            Some(Ok(true)) => Poll::Ready(Event::Due),
+            _ => Poll::Pending,
+        }
+    }
+
+    fn outcome(&self, number: AttemptNumber) -> forbear::Outcome {
+        let ended = self.ended.iter().find(|ended| ended.number == number);
+        ended.map_or(forbear::Outcome::new(forbear::Verdict::Cancelled), |ended| outcome::of(&ended.result))
+    }
+
+    /// Hands over this attempt's result; without one, it timed out. A call that is held, and is to be heard of next at this
+    /// instant, goes on until its body ends.
+    fn finish(
+        &mut self,
+        upload: &mut Upload,
+        number: AttemptNumber,
+        beat_at: Option<HostTime>,
+    ) -> Result<Response, ErrorCode> {
+        let place = self.ended.iter().position(|ended| ended.number == number).ok_or(outcome::TIMED_OUT)?;
+        let Ended { result, delivery, .. } = self.ended.swap_remove(place);
+        upload.tell(delivery);
+        match (result, self.id) {
+            (Ok(response), Some(id)) if beat_at.is_some() => {
+                self.over();
+                Ok(held::to_its_end(response, id, beat_at))
+            }
+            (result, _) => result,
+        }
+    }
+
+    /// The engine is not there for this call: what is in hand is handed over, what runs is waited for, and who waited sends.
+    async fn go_on_alone(mut self, mut upload: Upload) -> Result<Response, ErrorCode> {
+        self.over();
+        if self.ended.is_empty() && self.running.is_empty() {
+            self.start(&upload, self.sent + 1);
+        }
+        if self.ended.is_empty() {
+            poll_fn(|context| self.poll(None, context)).await;
+        }
+        let number = self.ended.last().map_or(self.sent, |ended| ended.number);
+        self.finish(&mut upload, number, None)
+    }
+
+    /// The engine has nothing more to hear from it.
+    fn over(&mut self) {
+        if let Some(id) = self.id.take() {
+            let _ = site::with(|site| site.awake(id));
+        }
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            let _ = site::with(|site| site.cancel(id));
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What a request says about itself before its first attempt: who may repeat it, and whose state it meets.
+
+use alloc::string::String;
+
+use forbear::http::is_idempotent;
+use forbear::{Facts, Repeat};
+
+use crate::bindings::{Method, Request, Scheme};
+
+/// The facts of a request whose body is `length` bytes long, where it says so, and is kept up to `most` bytes.
+pub fn of(request: &Request, length: Option<u64>, most: u64) -> Facts {
+    let idempotent = is_idempotent(word(&request.get_method()));
+    let repeat = match () {
+        // How long it really is shows while it is sent; a second attempt beside the first could not be given the same.
+        () if idempotent && length.is_none() && !is_bodyless(&request.get_method()) => Repeat::AfterFailure,
+        () if idempotent => Repeat::Freely,
+        // The key makes repeating safe one after the other; two at once are a conflict for most upstreams.
+        () if request.get_headers().has("idempotency-key") => Repeat::AfterFailure,
+        () => Repeat::OnlyUnprocessed,
+    };
+    Facts { repeat, replayable: length.is_none_or(|length| length <= most), ..Facts::default() }
+}
+
+/// The length that a request says its body has.
+pub fn length(request: &Request) -> Option<u64> {
+    let fields = request.get_headers().get("content-length");
+    let digits = fields.first()?.trim_ascii();
+    let number = |number: u64, digit: &u8| number.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
+    (!digits.is_empty() && digits.iter().all(u8::is_ascii_digit)).then(|| digits.iter().fold(0, number))
+}
+
+/// The origin whose state a request meets, as RFC 6454, section 4, writes it: lower case, no default port, no user.
+pub fn origin(request: &Request) -> Option<String> {
+    let (scheme, default_port) = match request.get_scheme() {
+        Some(Scheme::Http) => ("http", ":80"),
+        // Where nothing is said, hosts take the safe one.
+        None | Some(Scheme::Https) => ("https", ":443"),
+        Some(Scheme::Other(_)) => return None,
+    };
+    let authority = request.get_authority()?.to_ascii_lowercase();
+    let host = authority.rsplit_once('@').map_or(authority.as_str(), |(_, host)| host);
+    Some([scheme, "://", host.strip_suffix(default_port).unwrap_or(host)].concat())
+}
+
+/// Whether requests of this method usually have no body: RFC 9110, section 9.3, gives none a meaning.
+pub fn is_bodyless(method: &Method) -> bool {
+    matches!(method, Method::Get | Method::Head | Method::Delete | Method::Connect | Method::Options | Method::Trace)
+}
+
+fn word(method: &Method) -> &str {
+    match method {
+        Method::Get => "GET",
+        Method::Head => "HEAD",
+        Method::Put => "PUT",
+        Method::Delete => "DELETE",
+        Method::Options => "OPTIONS",
+        Method::Trace => "TRACE",
+        Method::Post | Method::Patch | Method::Connect => "POST",
+        Method::Other(word) => word,
+    }
+}

@@ -1,0 +1,21 @@
+//! forbear between a component and its HTTP client: what `wit/world.wit` says.
+//!
+//! An application's `wasi:http/client` is satisfied by this component, whose own goes on to the host. What the policies
+//! decide is the engine's; `call.rs` does it. One instance has one engine, and its state lives as long as the instance.
+
+#![cfg_attr(target_family = "wasm", no_std)]
+
+extern crate alloc;
+
+#[cfg(target_family = "wasm")]
+mod artifact;
+mod bindings;
+mod call;
+mod facts;
+mod held;
+mod names;
+mod outcome;
+pub mod settings;
+mod site;
+mod tape;
+mod upload;

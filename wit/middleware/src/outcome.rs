@@ -1,0 +1,72 @@
+//! How an attempt ended, as the engine hears it; and how the engine's refusals read in the words of wasi:http.
+
+use alloc::vec::Vec;
+
+use forbear::http::{outcome_of_status, retry_after};
+use forbear::{Outcome, RefusalReason, Rejection, Verdict};
+
+use crate::bindings::{ErrorCode, Response};
+use crate::site::wall_now_ms;
+
+/// What an attempt's end says about the upstream.
+pub fn of(result: &Result<Response, ErrorCode>) -> Outcome {
+    match result {
+        Ok(response) => of_response(response),
+        Err(error) => of_error(error),
+    }
+}
+
+/// What the caller hears of a refusal. A call that ran out of time after something was sent has timed out.
+pub fn refused(refusal: Rejection, sent: bool) -> ErrorCode {
+    match refusal.reason {
+        RefusalReason::DeadlineExceeded if sent => TIMED_OUT,
+        _ => ErrorCode::HttpRequestDenied,
+    }
+}
+
+/// What the caller hears of an attempt or a call whose time was up.
+pub const TIMED_OUT: ErrorCode = ErrorCode::HttpResponseTimeout;
+
+fn of_response(response: &Response) -> Outcome {
+    let status = response.get_status_code();
+    let headers = response.get_headers();
+    let asked = match headers.get("retry-after").first() {
+        Some(field) if status >= FIRST_FAILURE => {
+            retry_after(field, wall_now_ms(), headers.get("date").first().map(Vec::as_slice))
+        }
+        _ => None,
+    };
+    outcome_of_status(status, asked)
+}
+
+/// | error | verdict | |
+/// |---|---|---|
+/// | no name, no route, no connection | transient, `never_sent` | nothing was sent |
+/// | TLS alert or protocol error | transient, `never_sent` | the handshake comes before the request |
+/// | TLS certificate, prohibited address | defect | set up wrong; as 526 at Cloudflare |
+/// | the host's own time is up | timeout | the application's or the host's `request-options` |
+/// | HTTP-request-denied | rejected | what a guard or a gate inside says |
+/// | the request or the response is malformed or too large, a loop | defect | it would be so again |
+/// | anything else | transient | |
+fn of_error(error: &ErrorCode) -> Outcome {
+    use ErrorCode as E;
+    let (verdict, never_sent) = match error {
+        E::DnsTimeout | E::DnsError(_) | E::DestinationNotFound | E::DestinationUnavailable => {
+            (Verdict::Transient, true)
+        }
+        E::DestinationIpUnroutable | E::ConnectionRefused | E::ConnectionTimeout => (Verdict::Transient, true),
+        E::ConnectionLimitReached | E::TlsProtocolError | E::TlsAlertReceived(_) => (Verdict::Transient, true),
+        E::ConnectionReadTimeout | E::ConnectionWriteTimeout | E::HttpResponseTimeout => (Verdict::Timeout, false),
+        E::HttpRequestDenied => (Verdict::Rejected, true),
+        E::TlsCertificateError | E::DestinationIpProhibited | E::LoopDetected | E::ConfigurationError => DEFECT,
+        E::HttpRequestLengthRequired | E::HttpRequestBodySize(_) | E::HttpRequestMethodInvalid => DEFECT,
+        E::HttpRequestUriInvalid | E::HttpRequestUriTooLong | E::HttpRequestHeaderSectionSize(_) => DEFECT,
+        E::HttpRequestHeaderSize(_) | E::HttpRequestTrailerSectionSize(_) | E::HttpRequestTrailerSize(_) => DEFECT,
+        E::HttpResponseHeaderSectionSize(_) | E::HttpResponseHeaderSize(_) | E::HttpResponseBodySize(_) => DEFECT,
+        _ => (Verdict::Transient, false),
+    };
+    Outcome { never_sent, ..Outcome::new(verdict) }
+}
+
+const DEFECT: (Verdict, bool) = (Verdict::Defect, false);
+const FIRST_FAILURE: u16 = 400;

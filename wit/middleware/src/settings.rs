@@ -1,0 +1,168 @@
+//! Configuration as names and values, read strictly: what is not understood is refused, with the name, the value and what
+//! may be given.
+//!
+//! Names are those of the policies' pages with the policy in front, `retry.attempts`, and `retry` alone is `on` or `off`.
+//! The usual policies are on unless they are turned off; all others are on once they are named.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use forbear::config::{ConfigReason, OptionKind, OptionSpec, RefusedValue};
+use forbear::{ConfigError, Engine, Kind, StackConfig};
+
+mod text;
+mod value;
+
+pub use text::pairs;
+
+/// What the middleware is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The policies.
+    pub stack: StackConfig,
+    /// What is its own.
+    pub door: Door,
+}
+
+/// How requests come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Door {
+    /// How many bytes of a request's body are kept, to be sent again.
+    pub replay: u64,
+    /// Whether each origin has state of its own.
+    pub by_origin: bool,
+}
+
+/// Reads what a store of configuration has; what does not begin with `forbear.` is somebody else's.
+///
+/// # Errors
+/// Says what is wrong, as a sentence for whoever wrote it.
+pub fn read<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Settings, String> {
+    let mut reader = Reader {
+        settings: Settings { stack: StackConfig::OFF, door: Door { replay: REPLAY_BYTES, by_origin: true } },
+        named: Vec::new(),
+        off: Vec::new(),
+    };
+    for (name, given) in pairs {
+        let Some(name) = name.strip_prefix(PREFIX) else { continue };
+        reader.read(name, given.trim_ascii()).map_err(|why| ["forbear: ", name, &why].concat())?;
+    }
+    for kind in Kind::ALL {
+        match (reader.off.contains(kind), reader.named.contains(kind)) {
+            (true, true) => return Err(["forbear: ", kind.word(), " = off, but it has settings"].concat()),
+            (false, false) if USUAL.contains(kind) => reader.settings.stack.slot(*kind).turn_on(),
+            _ => {}
+        }
+    }
+    Ok(reader.settings)
+}
+
+/// Whether the engine would take it.
+///
+/// # Errors
+/// As [`read`], and where settings do not fit each other.
+pub fn check<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<(), String> {
+    let stack = read(pairs)?.stack;
+    Engine::default().add_stack(stack).map(|_| ()).map_err(|error| refusal(&error))
+}
+
+/// The engine's refusal in words.
+#[must_use]
+pub fn refusal(error: &ConfigError) -> String {
+    let RefusedValue { policy, position, given, min, max, reason } = **error;
+    let Some(spec) = policy.options().get(position) else {
+        return ["forbear: ", policy.word(), ": refused, ", reason.word()].concat();
+    };
+    let beside = if reason == ConfigReason::Conflict { " beside the other settings" } else { "" };
+    let given = if given.is_nan() { String::from("off") } else { value::show(spec.kind, given) };
+    let (min, max) = (value::show(spec.kind, min), value::show(spec.kind, max));
+    ["forbear: ", policy.word(), ".", spec.name, " = ", &given, ": give ", &min, " to ", &max, beside].concat()
+}
+
+/// In a store that others read too, ours begin so.
+pub const PREFIX: &str = "forbear.";
+
+struct Reader {
+    settings: Settings,
+    named: Vec<Kind>,
+    off: Vec<Kind>,
+}
+
+impl Reader {
+    fn read(&mut self, name: &str, given: &str) -> Result<(), String> {
+        let door = &mut self.settings.door;
+        match (name, given) {
+            ("replay", _) => door.replay = value::bytes(given).ok_or_else(|| wrong(given, "a size from 0 to 16MiB"))?,
+            ("key", "origin") => door.by_origin = true,
+            ("key", "none") => door.by_origin = false,
+            ("key", _) => return Err(wrong(given, "origin or none")),
+            _ => match name.split_once('.') {
+                Some((policy, option)) => self.read_option(policy, option, given)?,
+                None => self.read_switch(name, given)?,
+            },
+        }
+        Ok(())
+    }
+
+    fn read_switch(&mut self, policy: &str, given: &str) -> Result<(), String> {
+        let kind = kind_of(policy)?;
+        match given {
+            "on" => self.settings.stack.slot(kind).turn_on(),
+            "off" => self.off.push(kind),
+            _ => return Err(wrong(given, "on or off")),
+        }
+        if given == "on" {
+            self.named.push(kind);
+        }
+        Ok(())
+    }
+
+    fn read_option(&mut self, policy: &str, option: &str, given: &str) -> Result<(), String> {
+        let kind = kind_of(policy)?;
+        let Some((position, spec)) = kind.options().iter().enumerate().find(|(_, spec)| spec.name == option) else {
+            let names = list(kind.options().iter().map(|spec| spec.name));
+            return Err([": there is no such option; ", policy, " has ", &names].concat());
+        };
+        let number = value::number(spec, given).filter(|number| spec.accepts(*number));
+        let number = number.ok_or_else(|| wrong(given, &allowed(spec)))?;
+        self.named.push(kind);
+        self.settings.stack.slot(kind).set(position, number).map_err(|error| refusal(&error))
+    }
+}
+
+fn kind_of(policy: &str) -> Result<Kind, String> {
+    let found = Kind::ALL.iter().copied().find(|kind| kind.word() == policy);
+    let names = || Kind::ALL.iter().map(|kind| kind.word()).chain(["replay", "key"]);
+    found.ok_or_else(|| [": there is no such setting; there are ", &list(names())].concat())
+}
+
+fn wrong(given: &str, allowed: &str) -> String {
+    [" = ", given, ": give ", allowed].concat()
+}
+
+fn allowed(spec: &OptionSpec) -> String {
+    let (min, max) = (value::show(spec.kind, spec.min), value::show(spec.kind, spec.max));
+    let mut words = match spec.kind {
+        OptionKind::Duration => ["a span from ", &min, " to ", &max].concat(),
+        OptionKind::Count => ["a whole number from ", &min, " to ", &max].concat(),
+        OptionKind::Ratio => ["a number from ", &min, " to ", &max, ", such as 0.25"].concat(),
+        OptionKind::Flag => return String::from("on or off"),
+        OptionKind::Word(words) => ["one of ", &list(words.iter().copied())].concat(),
+    };
+    if spec.can_be_off {
+        words.push_str(", or off");
+    }
+    words
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// On unless turned off. Retry has a budget of its own.
+const USUAL: &[Kind] = &[Kind::Deadline, Kind::Retry, Kind::Breaker, Kind::AttemptTimeout];
+/// How much of a body is kept where nobody says. Ours: forms and documents, not uploads.
+const REPLAY_BYTES: u64 = 64 * 1024;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! What an instance has once: the engine with its one stack, the names of keys, a clock and randomness. Nothing here awaits.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cell::RefCell;
+use core::task::{Context, Waker};
+
+use forbear::{AttemptNumber, CallId, Decision, Engine, Facts, HostTime, Key, Outcome, Rng, StackId};
+
+use crate::bindings::ErrorCode;
+use crate::bindings::wasi::clocks::{monotonic_clock, system_clock};
+use crate::bindings::wasi::config::store;
+use crate::bindings::wasi::random::insecure_seed;
+use crate::names::Names;
+use crate::settings::{self, Door, Settings};
+
+/// The engine and what its verbs need.
+pub struct Site {
+    engine: Engine,
+    stack: StackId,
+    names: Names,
+    random: Rng,
+    sleepers: Vec<Sleeper>,
+    pub door: Door,
+}
+
+/// A call that waits; without a waker once it was rung.
+struct Sleeper {
+    call: CallId,
+    waker: Option<Waker>,
+}
+
+/// An instance has one thread.
+struct Single(RefCell<Option<Result<Site, String>>>);
+
+// SAFETY: the artifact is built for wasm32 without threads; natively nobody calls it.
+unsafe impl Sync for Single {}
+
+static SITE: Single = Single(RefCell::new(None));
+
+/// Lends the site, which the first call opens.
+///
+/// # Errors
+/// The configuration is wrong: every request hears so.
+pub fn with<T>(act: impl FnOnce(&mut Site) -> T) -> Result<T, ErrorCode> {
+    match SITE.0.borrow_mut().get_or_insert_with(Site::open) {
+        Ok(site) => Ok(act(site)),
+        Err(error) => Err(ErrorCode::InternalError(Some(error.clone()))),
+    }
+}
+
+/// Milliseconds since 1970, for dates in headers.
+pub fn wall_now_ms() -> u64 {
+    let now = system_clock::now();
+    u64::try_from(now.seconds).unwrap_or(0).saturating_mul(1_000) + u64::from(now.nanoseconds / 1_000_000)
+}
+
+impl Site {
+    fn open() -> Result<Self, String> {
+        let pairs = store::get_all().map_err(|_| String::from("forbear: the configuration cannot be read"))?;
+        let Settings { stack, door } =
+            settings::read(pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
+        let mut engine = Engine::default();
+        let stack = engine.add_stack(stack).map_err(|error| settings::refusal(&error))?;
+        let (word, _) = insecure_seed::get_insecure_seed();
+        let (names, random, sleepers) = (Names::default(), Rng::new(word), Vec::new());
+        Ok(Self { engine, stack, names, random, sleepers, door })
+    }
+
+    /// May this call begin?
+    pub fn admit(&mut self, name: Option<&str>, facts: Facts) -> Decision {
+        let key = name.map_or(Key::WHOLE, |name| self.names.key(name));
+        let (now, random) = (now(), self.random.word());
+        let decision = self.engine.admit(self.stack, key, facts, now, random);
+        if let (Some(name), Key::NEW, Some(call)) = (name, key, decision.call) {
+            self.engine.key_of(call).into_iter().for_each(|key| self.names.learn(name, key));
+        }
+        self.answered(decision)
+    }
+
+    /// An attempt has ended.
+    pub fn settle(&mut self, call: CallId, attempt: AttemptNumber, outcome: Outcome) -> Decision {
+        let (now, random) = (now(), self.random.word());
+        let decision = self.engine.settle(call, attempt, outcome, now, random);
+        self.answered(decision)
+    }
+
+    /// The instant asked for has come, or a hint did.
+    pub fn wake(&mut self, call: CallId) -> Decision {
+        let (now, random) = (now(), self.random.word());
+        let decision = self.engine.wake(call, now, random);
+        self.answered(decision)
+    }
+
+    /// The caller left, or the body of a held call has ended.
+    pub fn cancel(&mut self, call: CallId) {
+        self.sleepers.retain(|sleeper| sleeper.call != call);
+        let decision = self.engine.cancel(call, now());
+        let _ = self.answered(decision);
+    }
+
+    /// Rings those who are worth a wake now.
+    fn answered(&mut self, decision: Decision) -> Decision {
+        for call in self.engine.woken() {
+            let sleeper = self.sleepers.iter_mut().find(|sleeper| sleeper.call == call);
+            sleeper.and_then(|sleeper| sleeper.waker.take()).into_iter().for_each(Waker::wake);
+        }
+        decision
+    }
+
+    /// Whether the call was rung; if not, it will be.
+    pub fn rung(&mut self, call: CallId, context: &Context<'_>) -> bool {
+        let place = self.sleepers.iter().position(|sleeper| sleeper.call == call);
+        let was_rung = place.is_some_and(|place| self.sleepers.swap_remove(place).waker.is_none());
+        if !was_rung {
+            self.sleepers.push(Sleeper { call, waker: Some(context.waker().clone()) });
+        }
+        was_rung
+    }
+
+    /// The call sleeps no more.
+    pub fn awake(&mut self, call: CallId) {
+        self.sleepers.retain(|sleeper| sleeper.call != call);
+    }
+}
+
+fn now() -> HostTime {
+    HostTime::from_nanos(monotonic_clock::now())
+}

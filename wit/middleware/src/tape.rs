@@ -1,0 +1,165 @@
+//! A request's body, kept while it is sent so that it can be sent again: the recorder writes at the end, every attempt plays
+//! from the beginning. Nobody waits for the whole of it.
+//!
+//! A body that outgrows the limit is forgotten from its beginning on, and goes through as it comes: it can no longer be sent
+//! again. The tape is over when nobody listens any more, however much of the body there still is.
+
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+use core::cell::RefCell;
+use core::task::{Context, Poll, Waker};
+
+/// What was recorded, and what came at the end of it.
+pub struct Tape<End> {
+    state: RefCell<State<End>>,
+}
+
+struct State<End> {
+    kept: Vec<u8>,
+    /// How many bytes came before what is kept.
+    gone: usize,
+    /// How many bytes are kept at most.
+    limit: usize,
+    end: Option<End>,
+    listeners: Vec<u32>,
+    listened: u32,
+    waiting: Vec<Waker>,
+}
+
+/// Keeps the tape going; to drop it is to stop listening.
+pub struct Listener<End> {
+    tape: Rc<Tape<End>>,
+    number: u32,
+}
+
+/// Where an attempt is on the tape.
+pub struct Player<End> {
+    tape: Rc<Tape<End>>,
+    listener: u32,
+    at: usize,
+}
+
+/// What comes next on the tape.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Piece<End> {
+    Bytes(Vec<u8>),
+    End(End),
+    /// Nobody listens, or what comes next is no longer kept.
+    Nothing,
+}
+
+impl<End: Clone> Tape<End> {
+    /// Begins with what has already come.
+    pub fn new(limit: usize, kept: Vec<u8>) -> Rc<Self> {
+        let (listeners, waiting) = (Vec::new(), Vec::new());
+        Rc::new(Self {
+            state: RefCell::new(State { kept, gone: 0, limit, end: None, listeners, listened: 0, waiting }),
+        })
+    }
+
+    /// Somebody wants to hear it.
+    pub fn listen(self: &Rc<Self>) -> Listener<End> {
+        let mut state = self.state.borrow_mut();
+        let number = state.listened;
+        state.listened += 1;
+        state.listeners.push(number);
+        Listener { tape: self.clone(), number }
+    }
+
+    /// For the recorder: how many bytes there is room for; `None` once nobody listens.
+    pub fn poll_room(&self, context: &Context<'_>) -> Poll<Option<usize>> {
+        let mut state = self.state.borrow_mut();
+        if state.listeners.is_empty() {
+            return Poll::Ready(None);
+        }
+        // One byte more than the limit shows that the body is longer.
+        match (state.limit + 1).saturating_sub(state.kept.len()) {
+            0 => state.wait(context),
+            room => Poll::Ready(Some(room)),
+        }
+    }
+
+    /// For the recorder, while it waits for more: ready once nobody listens.
+    pub fn poll_abandoned(&self, context: &Context<'_>) -> Poll<()> {
+        let mut state = self.state.borrow_mut();
+        if state.listeners.is_empty() { Poll::Ready(()) } else { state.wait(context) }
+    }
+
+    /// More has come.
+    pub fn record(&self, bytes: &[u8]) {
+        let mut state = self.state.borrow_mut();
+        state.kept.extend_from_slice(bytes);
+        state.wake();
+    }
+
+    /// Nothing more comes.
+    pub fn end(&self, end: End) {
+        let mut state = self.state.borrow_mut();
+        state.end = Some(end);
+        state.wake();
+    }
+}
+
+impl<End> State<End> {
+    fn wait<T>(&mut self, context: &Context<'_>) -> Poll<T> {
+        if !self.waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+            self.waiting.push(context.waker().clone());
+        }
+        Poll::Pending
+    }
+
+    fn wake(&mut self) {
+        self.waiting.drain(..).for_each(Waker::wake);
+    }
+}
+
+impl<End: Clone> Listener<End> {
+    /// Somebody else listens too.
+    pub fn another(&self) -> Self {
+        self.tape.listen()
+    }
+
+    /// Whether everything since the beginning is still there.
+    pub fn is_whole(&self) -> bool {
+        self.tape.state.borrow().gone == 0
+    }
+
+    /// Plays from the beginning, as long as this listener is there.
+    pub fn play(&self) -> Player<End> {
+        Player { tape: self.tape.clone(), listener: self.number, at: 0 }
+    }
+}
+
+impl<End> Drop for Listener<End> {
+    fn drop(&mut self) {
+        let mut state = self.tape.state.borrow_mut();
+        state.listeners.retain(|number| *number != self.number);
+        state.wake();
+    }
+}
+
+impl<End: Clone> Player<End> {
+    /// The next piece, once there is one.
+    pub fn poll(&mut self, context: &Context<'_>) -> Poll<Piece<End>> {
+        let mut state = self.tape.state.borrow_mut();
+        let Some(from) = self.at.checked_sub(state.gone).filter(|_| state.listeners.contains(&self.listener)) else {
+            return Poll::Ready(Piece::Nothing);
+        };
+        if from < state.kept.len() {
+            self.at = state.gone + state.kept.len();
+            return Poll::Ready(Piece::Bytes(state.kept[from..].to_vec()));
+        }
+        if let Some(end) = &state.end {
+            return Poll::Ready(Piece::End(end.clone()));
+        }
+        if state.kept.len() > state.limit {
+            state.gone += state.kept.len();
+            state.kept.clear();
+            state.wake();
+        }
+        state.wait(context)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+use super::*;
+
+fn next(player: &mut Player<&'static str>) -> Option<Piece<&'static str>> {
+    match player.poll(&Context::from_waker(Waker::noop())) {
+        Poll::Ready(piece) => Some(piece),
+        Poll::Pending => None,
+    }
+}
+
+fn room(tape: &Tape<&'static str>) -> Poll<Option<usize>> {
+    tape.poll_room(&Context::from_waker(Waker::noop()))
+}
+
+fn bytes(text: &str) -> Option<Piece<&'static str>> {
+    Some(Piece::Bytes(text.as_bytes().to_vec()))
+}
+
+#[test]
+fn every_attempt_hears_the_body_from_its_beginning_while_it_still_comes() {
+    let tape = Tape::new(10, b"ab".to_vec());
+    let (first, second) = (tape.listen(), tape.listen());
+    let (mut one, mut other) = (first.play(), second.play());
+    assert_eq!((next(&mut one), next(&mut one)), (bytes("ab"), None));
+    tape.record(b"cd");
+    assert_eq!((next(&mut one), next(&mut other)), (bytes("cd"), bytes("abcd")));
+    tape.end("end");
+    assert_eq!((next(&mut one), next(&mut other)), (Some(Piece::End("end")), Some(Piece::End("end"))));
+    assert!(first.is_whole());
+}
+
+#[test]
+fn a_body_as_long_as_the_limit_can_be_sent_again_and_a_longer_one_goes_through_as_it_comes() {
+    let tape = Tape::new(4, Vec::new());
+    let listener = tape.listen();
+    let mut player = listener.play();
+    assert_eq!(room(&tape), Poll::Ready(Some(5)));
+    tape.record(b"abcd");
+    assert_eq!((next(&mut player), next(&mut player)), (bytes("abcd"), None));
+    assert!(listener.is_whole());
+    tape.record(b"e");
+    assert_eq!(room(&tape), Poll::Pending, "nobody has heard the last byte yet");
+    assert_eq!((next(&mut player), next(&mut player)), (bytes("e"), None));
+    assert!(!listener.is_whole());
+    assert_eq!(room(&tape), Poll::Ready(Some(5)), "what was heard is forgotten");
+    tape.record(b"fgh");
+    assert_eq!(next(&mut player), bytes("fgh"));
+    assert_eq!(next(&mut listener.play()), Some(Piece::Nothing), "too late to begin");
+}
+
+#[test]
+fn who_is_gone_hears_nothing_and_the_tape_is_over_when_all_are() {
+    let tape = Tape::new(4, Vec::new());
+    let (first, second) = (tape.listen(), tape.listen());
+    let mut player = first.play();
+    drop(first);
+    assert_eq!(next(&mut player), Some(Piece::Nothing));
+    assert_eq!(room(&tape), Poll::Ready(Some(5)));
+    drop(second);
+    assert_eq!(room(&tape), Poll::Ready(None));
+    assert_eq!(tape.poll_abandoned(&Context::from_waker(Waker::noop())), Poll::Ready(()));
+}
