@@ -7,9 +7,13 @@ import type { Host } from "./types.js";
 /** Node, Deno, Bun and browsers: one timer for all calls. */
 export function defaultHost(): Host {
   let timers: TimerList | undefined;
-  let origin: number | undefined;
+  let clock: Performance | undefined; // looked up once: on Node the global is a getter, as dear as the reading itself
+  let origin = 0;
   // Date.now may be set back, and every limit would stand still until it has caught up. In whole milliseconds, as it is.
-  const now = (): number => Math.floor((origin ??= performance.timeOrigin) + performance.now());
+  const now = (): number => {
+    if (clock === undefined) origin = (clock = performance).timeOrigin;
+    return Math.floor(origin + clock.now());
+  };
   return {
     now,
     wallNow() {
