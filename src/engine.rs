@@ -342,7 +342,16 @@ impl Engine {
     pub fn budget(&self, stack: StackId) -> Option<&dyn Budget> {
         match self.desk.object(self.stacks.get(usize::from(stack.number()))?.budget?)? {
             Object::Budget(budget) => Some(budget.as_ref()),
-            Object::Gate(..) => None,
+            _ => None,
+        }
+    }
+
+    /// After how long hedges of this stack and key start now, where that is measured and known.
+    #[must_use]
+    pub fn pace(&self, stack: StackId, key: Key, now: HostTime) -> Option<Duration> {
+        match self.desk.object(self.stacks.get(usize::from(stack.number()))?.pace?)? {
+            Object::Pace(pace) => pace.read(key, self.instant(now)),
+            _ => None,
         }
     }
 

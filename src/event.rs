@@ -9,6 +9,10 @@ use crate::ratio::Ratio;
 use crate::registry::Kind;
 use crate::time::{Duration, Instant};
 
+mod reasons;
+
+pub use self::reasons::{CloseReason, Counted, HedgeStep, IgnoreReason, LimitReason, Trigger, VerdictWord};
+
 /// One thing that happened.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
@@ -242,6 +246,15 @@ events! {
         /// Whole tokens left, where it is tokens that are counted; of a wallet, what is left of it.
         tokens: u32 as "tokens",
     }
+    /// A hedged round came this far; or a hedge did not start.
+    Hedge = "hedge" {
+        /// What happened.
+        step: HedgeStep as "step",
+        /// To which attempt: the one that a hedge would have been, where it did not start.
+        attempt: AttemptNumber as "attempt",
+        /// How long that attempt took, if it won or failed.
+        latency: Option<Duration> as "latencyMs",
+    }
     /// An attempt's turn came in a line.
     Waited = "waited" {
         /// How long it had waited, in whatever lines.
@@ -254,112 +267,6 @@ events! {
     }
 }
 
-words! {
-    /// What made a circuit open.
-    pub enum Trigger {
-        /// The failure rate.
-        FailureRate = "failure-rate",
-        /// The rate of slow calls.
-        SlowRate = "slow-rate",
-        /// Too many failures in a row.
-        ConsecutiveFailures = "consecutive-failures",
-        /// A probe failed or was slow.
-        ProbeFailed = "probe-failed",
-        /// Probes were not settled in time.
-        ProbeTimeout = "probe-timeout",
-        /// An operator.
-        Forced = "forced",
-    }
-}
-
-words! {
-    /// Why a circuit closed.
-    pub enum CloseReason {
-        /// Its probes succeeded.
-        ProbesSucceeded = "probes-succeeded",
-        /// An operator.
-        Forced = "forced",
-        /// An operator, who wants it to count but never to refuse.
-        Disabled = "disabled",
-    }
-}
-
-words! {
-    /// What an attempt counted as.
-    pub enum Counted {
-        /// A success.
-        Success = "success",
-        /// A failure.
-        Failure = "failure",
-    }
-}
-
-words! {
-    /// Why an attempt did not count.
-    pub enum IgnoreReason {
-        /// The caller left, or we gave it up.
-        Cancelled = "cancelled",
-        /// It was refused before it was sent, or was the caller's bug.
-        Rejection = "rejection",
-        /// It began under an earlier state.
-        Stale = "stale",
-    }
-}
-
-words! {
-    /// Why a limit changed.
-    pub enum LimitReason {
-        /// It was used, and nothing took longer for it.
-        Headroom = "headroom",
-        /// Attempts took longer.
-        Latency = "latency",
-        /// The upstream said that it has too much to do.
-        Overload = "overload",
-        /// An attempt was cut by its limit.
-        Timeout = "timeout",
-        /// Nothing was heard for so long that nothing is known.
-        Stale = "stale",
-    }
-}
-
-words! {
-    /// The verdicts' words.
-    pub enum VerdictWord {
-        /// It worked.
-        Success = "success",
-        /// The caller was wrong.
-        Answered = "answered",
-        /// Too much to do.
-        Overload = "overload",
-        /// A fault that may pass.
-        Transient = "transient",
-        /// Our limit cut it.
-        Timeout = "timeout",
-        /// Refused by forbear.
-        Rejected = "rejected",
-        /// The caller's bug.
-        Defect = "defect",
-        /// The caller left.
-        Cancelled = "cancelled",
-    }
-}
-
-impl From<crate::outcome::Verdict> for VerdictWord {
-    fn from(verdict: crate::outcome::Verdict) -> Self {
-        use crate::outcome::Verdict;
-        match verdict {
-            Verdict::Success => Self::Success,
-            Verdict::Answered => Self::Answered,
-            Verdict::Overload(_) => Self::Overload,
-            Verdict::Transient => Self::Transient,
-            Verdict::Timeout => Self::Timeout,
-            Verdict::Rejected => Self::Rejected,
-            Verdict::Defect => Self::Defect,
-            Verdict::Cancelled => Self::Cancelled,
-        }
-    }
-}
-
 macro_rules! word_values {
     ($($Word:ty),+) => { $(impl EventValue for $Word {
         const KIND: FieldKind = FieldKind::Word(<$Word>::WORDS);
@@ -367,7 +274,17 @@ macro_rules! word_values {
     })+ };
 }
 
-word_values!(StopReason, RefusalReason, Trigger, CloseReason, Counted, IgnoreReason, LimitReason, VerdictWord);
+word_values!(
+    StopReason,
+    RefusalReason,
+    Trigger,
+    CloseReason,
+    Counted,
+    IgnoreReason,
+    LimitReason,
+    HedgeStep,
+    VerdictWord
+);
 
 impl EventValue for u8 {
     const KIND: FieldKind = FieldKind::Count;

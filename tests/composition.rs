@@ -467,7 +467,7 @@ fn patient_retries(attempts: u32) -> Option<retry::Config> {
 }
 
 fn hedges(attempts: u32) -> Option<hedge::Config> {
-    Some(hedge::Config { attempts, after: ms(50) })
+    Some(hedge::Config { attempts, after: ms(50), ..Default::default() })
 }
 
 /// So many repeats in all, whatever the traffic.

@@ -115,6 +115,9 @@ export interface HedgeConfig {
   attempts?: number;
   /** How long each is waited for before the next one is sent beside it. */
   after?: Duration;
+  /** Measures `after`: the share of calls that are to have answered by then, such as 0.95. */
+  quantile?: number | false;
+  window?: Duration;
 }
 
 export interface BreakerConfig {

@@ -104,3 +104,40 @@ test("a first attempt that timed out while another still ran is what the caller 
   assert.equal(upstream.sent.length, 2);
   assert.equal(failed.cancelled(), true);
 });
+
+test("the events of a race say who started, who failed and who won, each after how long", async () => {
+  const { host, guard } = shim();
+  const upstream = new Upstream(() => new Promise((resolve) => host.arm(150, () => resolve(status(503)))), (signal) => hang(signal), status(200));
+  const stack = guard({ hedge: { attempts: 3, after: 100 }, retry: { attempts: 1, budget: false } }, { fetch: upstream.fetch });
+  const heard: unknown[] = [];
+  stack.on("hedge", ({ step, attempt, latencyMs, policy }) => heard.push([step, attempt, latencyMs, policy]));
+  const pending = stack.fetch(URL_A);
+  await host.pass(300);
+  assert.equal((await pending).status, 200);
+  await quiet();
+  assert.deepEqual(heard, [
+    ["started", 2, undefined, "hedge"],
+    ["attempt-failed", 1, 150, "hedge"],
+    ["started", 3, undefined, "hedge"],
+    ["won", 3, 0, "hedge"],
+  ]);
+});
+
+test("at a measured pace a hedge starts when nineteen of twenty calls have answered", async () => {
+  const { host, guard } = shim();
+  const slow = (ms: number) => () => new Promise<Response>((resolve) => host.arm(ms, () => resolve(status(200))));
+  const calls = Array.from({ length: 20 }, (_, call) => slow(10 + call));
+  const upstream = new Upstream(...calls, slow(400), status(200));
+  const stack = guard({ hedge: { after: "10s", quantile: 0.95 } }, { fetch: upstream.fetch });
+  for (let call = 0; call < 20; call++) {
+    const pending = stack.fetch(URL_A);
+    await host.pass(50);
+    await pending;
+  }
+  const pending = stack.fetch(URL_A);
+  await host.pass(28);
+  assert.equal(upstream.sent.length, 21);
+  await host.pass(1);
+  assert.equal(upstream.sent.length, 22);
+  assert.equal(reportOf(await pending)?.attempts, 2);
+});

@@ -1,4 +1,4 @@
-//! The desk: gates and budgets in one arena, and how an attempt deals with the gates of its stack.
+//! The desk: gates, budgets and paces in one arena, and how an attempt deals with the gates of its stack.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -13,6 +13,7 @@ use crate::id::{ObjectId, StackId};
 use crate::key::Key;
 use crate::outcome::{Outcome, Verdict};
 use crate::policy::budget::{Budget, Counts, Receipt};
+use crate::policy::hedge::{Pace, Ran};
 use crate::policy::{Answer, Asker, Cx, Ended, Gate, Kind, Note, Woken};
 use crate::random::Rng;
 use crate::snapshot::{Damaged, Reader, Writer};
@@ -34,6 +35,7 @@ pub(crate) struct Desk {
 pub(crate) enum Object {
     Gate(Kind, Box<dyn Gate>),
     Budget(Box<dyn Budget>),
+    Pace(Box<Pace>),
 }
 
 impl core::fmt::Debug for Desk {
@@ -63,6 +65,10 @@ impl Desk {
         self.add(Kind::Budget, Object::Budget(budget))
     }
 
+    pub fn add_pace(&mut self, pace: Pace) -> Result<ObjectId, ConfigError> {
+        self.add(Kind::Hedge, Object::Pace(Box::new(pace)))
+    }
+
     fn add(&mut self, kind: Kind, object: Object) -> Result<ObjectId, ConfigError> {
         let place = self.objects.len();
         if place >= MAX_OBJECTS {
@@ -83,14 +89,14 @@ impl Desk {
     pub fn gate(&self, object: ObjectId) -> Option<(Kind, &dyn Gate)> {
         match self.object(object)? {
             Object::Gate(kind, gate) => Some((*kind, gate.as_ref())),
-            Object::Budget(_) => None,
+            _ => None,
         }
     }
 
     pub fn budget(&mut self, object: ObjectId) -> Option<&mut Box<dyn Budget>> {
         match self.object_mut(object)? {
             Object::Budget(budget) => Some(budget),
-            Object::Gate(..) => None,
+            _ => None,
         }
     }
 
@@ -106,7 +112,7 @@ impl Desk {
             Object::Gate(kind, gate) => {
                 Some((gate, Cx { now: verb.now, rng: &mut verb.rng, log, woken, stack, policy: *kind }))
             }
-            Object::Budget(_) => None,
+            _ => None,
         }
     }
 
@@ -134,6 +140,7 @@ impl Desk {
         self.objects.iter().any(|object| match object {
             Object::Gate(_, gate) => gate.is_busy(key, now),
             Object::Budget(budget) => budget.is_busy(key, now),
+            Object::Pace(_) => false,
         })
     }
 
@@ -143,12 +150,13 @@ impl Desk {
     }
 }
 
-/// What gates and budgets have in common.
+/// What gates, budgets and paces have in common.
 impl Object {
     pub fn kind(&self) -> Kind {
         match self {
             Self::Gate(kind, _) => *kind,
             Self::Budget(_) => Kind::Budget,
+            Self::Pace(_) => Kind::Hedge,
         }
     }
 
@@ -156,6 +164,7 @@ impl Object {
         match self {
             Self::Gate(_, gate) => gate.fingerprint(),
             Self::Budget(budget) => budget.fingerprint(),
+            Self::Pace(pace) => pace.fingerprint(),
         }
     }
 
@@ -163,6 +172,7 @@ impl Object {
         match self {
             Self::Gate(_, gate) => gate.save(now, out),
             Self::Budget(budget) => budget.save(now, out),
+            Self::Pace(pace) => pace.save(now, out),
         }
     }
 
@@ -170,6 +180,7 @@ impl Object {
         match self {
             Self::Gate(_, gate) => gate.restore(now, input),
             Self::Budget(budget) => budget.restore(now, input),
+            Self::Pace(pace) => pace.restore(now, input),
         }
     }
 
@@ -177,6 +188,7 @@ impl Object {
         match self {
             Self::Gate(_, gate) => gate.write_figures(key, now, out),
             Self::Budget(budget) => budget.counts(key, now).write(now, out),
+            Self::Pace(_) => {}
         }
     }
 
@@ -184,6 +196,7 @@ impl Object {
         match self {
             Self::Gate(_, gate) => gate.forget(key),
             Self::Budget(budget) => budget.forget(key, now),
+            Self::Pace(pace) => pace.forget(key),
         }
     }
 }
@@ -296,6 +309,28 @@ impl Desk {
                 act(gate, key, note, cx);
             }
         });
+    }
+}
+
+/// The pace of hedges.
+impl Desk {
+    /// After how long the next attempt starts beside one of this stack and key, where that is measured and known.
+    pub fn pace(&mut self, stack: &Stack, key: Key, now: Instant) -> Option<Duration> {
+        self.pace_of(stack)?.now(key, now)
+    }
+
+    /// A round's first attempt ended.
+    pub fn measure_pace(&mut self, stack: &Stack, key: Key, ran: Ran, now: Instant) {
+        if let Some(pace) = self.pace_of(stack) {
+            pace.sample(key, ran, now);
+        }
+    }
+
+    fn pace_of(&mut self, stack: &Stack) -> Option<&mut Pace> {
+        match self.object_mut(stack.pace?)? {
+            Object::Pace(pace) => Some(pace),
+            _ => None,
+        }
     }
 }
 

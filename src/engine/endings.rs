@@ -4,10 +4,11 @@ use crate::call::{Attempt, Slots, Waiting, Want};
 use crate::decision::{AttemptNumber, RefusalReason, Rejection, Step, StopReason};
 use crate::engine::desk::latency;
 use crate::engine::turn::{Ruling, Turn};
-use crate::event::What;
+use crate::event::{HedgeStep, What};
 use crate::key::Key;
 use crate::outcome::{Outcome, Verdict};
 use crate::policy::Ended;
+use crate::policy::hedge::{self, Ran};
 use crate::time::{Duration, Instant};
 
 /// Attempts.
@@ -28,14 +29,21 @@ impl Turn<'_> {
 
     /// Evidence goes to the gates; what the attempt held goes back, but for a winner whose body may still hold it.
     pub fn end_attempt(&mut self, slot: usize, outcome: &Outcome) {
-        let number = self.tell_evidence(slot, outcome);
+        let (number, latency) = self.tell_evidence(slot, outcome);
+        if outcome.verdict.is_answer() {
+            self.measure_pace(number, Ran::Whole(latency));
+        } else if outcome.verdict == Verdict::Timeout {
+            self.measure_pace(number, Ran::AtLeast(latency));
+        }
         if outcome.verdict.is_answer() {
             if self.call.winner.is_none() {
                 self.call.winner = Some(number);
                 self.call.ended = Some(outcome.verdict);
+                self.tell_race(HedgeStep::Won, number, Some(latency));
             }
             return;
         }
+        self.tell_race(HedgeStep::AttemptFailed, number, Some(latency));
         self.release(slot);
         self.call.retry_after = self.call.retry_after.max(outcome.retry_after);
         // A winner's end is the call's, whatever becomes of the first attempt in the same verb.
@@ -45,15 +53,31 @@ impl Turn<'_> {
         }
     }
 
-    fn tell_evidence(&mut self, slot: usize, outcome: &Outcome) -> AttemptNumber {
-        let Some(Attempt { number, sent_at, .. }) = self.call.attempts.get(slot).copied() else { return 0 };
+    fn tell_evidence(&mut self, slot: usize, outcome: &Outcome) -> (AttemptNumber, Duration) {
+        let Some(Attempt { number, sent_at, .. }) = self.call.attempts.get(slot).copied() else {
+            return (0, Duration::ZERO);
+        };
         let latency = latency(outcome, sent_at, self.verb.host);
         let ended = Ended { verdict: outcome.verdict, latency };
         self.desk.settle(self.stack, self.call, slot, ended, self.verb);
         let verdict = outcome.verdict.into();
         self.count().settle(verdict, latency);
         self.tell(None, || What::Settled { attempt: number, verdict, latency });
-        number
+        (number, latency)
+    }
+
+    /// Tells what happened to an attempt, if its round is hedged.
+    pub fn tell_race(&mut self, step: HedgeStep, attempt: AttemptNumber, latency: Option<Duration>) {
+        if self.call.sent > self.call.primary {
+            self.tell_hedge(step, attempt, latency);
+        }
+    }
+
+    /// How long a round's first attempt runs is what the next hedges are timed by, where they are timed so.
+    fn measure_pace(&mut self, number: AttemptNumber, ran: Ran) {
+        if number == self.call.primary && hedge::may_hedge(&self.call.facts) {
+            self.desk.measure_pace(self.stack, self.call.key, ran, self.verb.now);
+        }
     }
 
     fn release(&mut self, slot: usize) {
@@ -72,7 +96,10 @@ impl Turn<'_> {
                 }
             } else {
                 self.call.drop.insert(number.unwrap_or(0));
-                self.tell_evidence(slot, &Outcome::new(Verdict::Cancelled));
+                let (number, latency) = self.tell_evidence(slot, &Outcome::new(Verdict::Cancelled));
+                if winner.is_some() {
+                    self.measure_pace(number, Ran::AtLeast(latency));
+                }
             }
             self.release(slot);
         }

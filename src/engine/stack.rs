@@ -20,6 +20,8 @@ pub(crate) struct Stack {
     config: StackConfig,
     pub retry: Retry,
     pub budget: Option<ObjectId>,
+    /// What measures the pace of hedges, where that is measured.
+    pub pace: Option<ObjectId>,
     /// Outermost first.
     pub gates: Vec<ObjectId>,
     /// Whether some gate's capacity stays taken until the body ends.
@@ -36,10 +38,11 @@ impl Stack {
         config.hedge.as_mut().map_or(Ok(()), hedge::Config::check_ranges)?;
         check_attempts(&retry, config.hedge)?;
         let budget = find_budget(&config, &retry, desk)?;
+        let pace = config.hedge.and_then(hedge::Pace::new).map(|pace| desk.add_pace(pace)).transpose()?;
         let gates = find_gates(&config, desk)?;
         let holds = |object: &ObjectId| desk.gate(*object).is_some_and(|(_, gate)| gate.holds_until_body());
         let holds_until_body = gates.iter().any(holds);
-        Ok(Self { config, retry, budget, gates, holds_until_body })
+        Ok(Self { config, retry, budget, pace, gates, holds_until_body })
     }
 
     /// When a call that begins now is out of time.
@@ -52,14 +55,15 @@ impl Stack {
         attempt_timeout::abort_at(self.config.attempt_timeout.as_ref(), deadline, now)
     }
 
-    /// When the next attempt beside the running ones starts, after so many such turns.
-    pub fn hedge_at(&self, facts: &Facts, turns: u8, now: Instant) -> Instant {
-        hedge::next_turn(self.config.hedge.as_ref(), facts, turns, now)
+    /// Whether another attempt may start beside the running ones after so many such turns, and after how long it does
+    /// where that is not measured.
+    pub fn hedge_after(&self, facts: &Facts, turns: u8) -> Option<Duration> {
+        hedge::next_turn(self.config.hedge.as_ref(), facts, turns)
     }
 
-    /// Its gates and its budget.
+    /// Its gates, its budget and its pace.
     pub fn objects(&self) -> impl Iterator<Item = ObjectId> + '_ {
-        self.gates.iter().chain(&self.budget).copied()
+        self.gates.iter().chain(&self.budget).chain(&self.pace).copied()
     }
 
     /// Whether every attempt ends by itself, so that nothing depends on leases alone.

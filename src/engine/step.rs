@@ -7,7 +7,7 @@ use crate::call::{Attempt, Call, Slots, Waiting, Want};
 use crate::decision::{AttemptSet, RefusalReason, Rejection, Step, StopReason};
 use crate::engine::desk::{Asked, asker};
 use crate::engine::turn::{Ruling, Turn};
-use crate::event::What;
+use crate::event::{HedgeStep, What};
 use crate::key::Key;
 use crate::outcome::{Outcome, Verdict};
 use crate::policy::retry::{Next, Round};
@@ -50,6 +50,7 @@ impl Turn<'_> {
     /// Nothing runs any more and nothing worked: says why to stop here, or begins another round.
     fn round_over(&mut self, verdict: Verdict) -> Option<StopReason> {
         self.leave_lines();
+        self.tell_race(HedgeStep::AllFailed, self.call.primary, None);
         if verdict == Verdict::Timeout && self.now() >= self.call.deadline {
             return Some(StopReason::DeadlineExceeded);
         }
@@ -133,6 +134,7 @@ impl Turn<'_> {
         // A hedge is paid when it is sent; a retry was paid when it was decided.
         let receipt = if is_hedge {
             let Some(paid) = self.desk.withdraw(self.stack, self.call, None, self.verb.now) else {
+                self.tell_hedge(HedgeStep::BudgetExhausted, asker.attempt, None);
                 return self.hedge_is_off();
             };
             paid
@@ -163,15 +165,25 @@ impl Turn<'_> {
             attempt.abort_at = abort_at;
             attempt.paid = receipt.map(|receipt| receipt.source);
         }
-        self.plan_hedge();
         let number = self.call.sent;
         self.tell(None, || What::Sent { attempt: number });
+        if is_hedge {
+            self.tell_hedge(HedgeStep::Started, number, None);
+        }
+        self.plan_hedge();
         Ruling::Goes(Step::Send(number), next_instant(self.call))
     }
 
     fn plan_hedge(&mut self) {
-        let Self { call, stack, verb, .. } = self;
-        call.hedge_at = stack.hedge_at(&call.facts, call.turns, verb.now);
+        let Self { call, stack, desk, verb, .. } = self;
+        call.hedge_at = match stack.hedge_after(&call.facts, call.turns) {
+            Some(after) => verb.now + desk.pace(stack, call.key, verb.now).unwrap_or(after),
+            None => return call.hedge_at = Instant::NEVER,
+        };
+        if call.hedge_at >= call.deadline {
+            let attempt = call.sent.saturating_add(1);
+            self.tell_hedge(HedgeStep::DeadlineSkip, attempt, None);
+        }
     }
 
     /// A refused or unfunded hedge is silent and has used up its turn.

@@ -7,12 +7,12 @@ use crate::decision::{AttemptNumber, Step};
 use crate::engine::desk::{Desk, Verb};
 use crate::engine::ledger::Ledger;
 use crate::engine::stack::Stack;
-use crate::event::{Event, What};
+use crate::event::{Event, HedgeStep, What};
 use crate::key::{Interned, Key, Keys};
 use crate::metrics::Metrics;
 use crate::outcome::Outcome;
 use crate::policy::Kind;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 pub(super) struct Turn<'a> {
     pub call: &'a mut Call,
@@ -85,6 +85,11 @@ impl Turn<'_> {
         if self.desk.log.is_listening() {
             self.note(policy, what());
         }
+    }
+
+    /// Tells what happened to a hedge.
+    pub fn tell_hedge(&mut self, step: HedgeStep, attempt: AttemptNumber, latency: Option<Duration>) {
+        self.tell(Some(Kind::Hedge), || What::Hedge { step, attempt, latency });
     }
 
     #[cold]

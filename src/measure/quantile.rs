@@ -51,10 +51,25 @@ impl Samples {
 
     /// The least sample that so large a share of all samples does not exceed; none of none.
     pub fn quantile(&self, share: Ratio) -> Option<Duration> {
-        if self.kept.is_empty() {
+        self.least(share, self.kept.len() as u32)
+    }
+
+    /// The least sample that the next one does not exceed with so great a probability, if it comes from where these came
+    /// from; the greatest, where there are too few to tell. None of none.
+    ///
+    /// The last of *n* + 1 is as likely to be the least of them as any other: with a probability of *k* / (*n* + 1) it is at
+    /// most the *k*-th of the other *n*, whatever their distribution.
+    pub fn quantile_of_next(&self, share: Ratio) -> Option<Duration> {
+        self.least(share, self.kept.len() as u32 + 1)
+    }
+
+    /// The least sample that, with those below it, makes such a share of so many.
+    fn least(&self, share: Ratio, of: u32) -> Option<Duration> {
+        let all = self.kept.len() as u32;
+        if all == 0 {
             return None;
         }
-        let enough = |below: u32| share.reached_by(below, self.kept.len() as u32);
+        let enough = |below: u32| below == all || share.reached_by(below, of);
         // Bit by bit, from the top: the largest number that too few samples are below or at, plus one.
         let (mut low, mut bit) = (0_u32, 1_u32 << 31);
         while bit > 0 {

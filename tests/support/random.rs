@@ -87,6 +87,8 @@ fn options(dice: &mut Dice, kind: Kind) -> Value {
             ("budget", "reserve") => &[2.0, 8.0],
             ("hedge", "attempts") => &[2.0, 3.0],
             ("hedge", "after") => &[50.0, 250.0],
+            ("hedge", "quantile") => &[0.5, 0.9, f64::NAN],
+            ("hedge", "window") => &[1_000.0, 10_000.0],
             ("throttler", "multiplier") => &[1.5, 2.0, 3.0],
             ("throttler", "window") => &[2_000.0, 12_000.0],
             ("throttler", "maxRejection") => &[0.5, 0.9],

@@ -62,6 +62,8 @@ export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> =
   hedge: [
     ["attempts", "count"],
     ["after", "duration"],
+    ["quantile", "number", true],
+    ["window", "duration"],
   ],
   throttler: [
     ["multiplier", "number"],
@@ -123,7 +125,7 @@ export const DEFAULTS: Record<(typeof POLICIES)[number], readonly (number | null
   deadline: [30000],
   retry: [3, 100, 20000, 2, 1, 60000, 0, 0, 1],
   budget: [0, 0.1, 120000, 5, null, null, null, null, 0, 10, 0.5],
-  hedge: [2, 500],
+  hedge: [2, 500, null, 60000],
   throttler: [2, 120000, 0.9, 10, 0],
   breaker: [0.5, 1, null, 20, 100, 60000, 10, 30000, 2, 300000, 0.2, null, 1, null, 60000, 0],
   concurrencyLimiter: [0, 20, 4, 200, 0.9, 1000, 0.9, 60000, 0, 5000],
@@ -156,6 +158,7 @@ export const EVENTS: readonly EventSpec[] = [
   ["rateChanged", "rate", "requests", "accepts"],
   ["limitChanged", "limit", ["why", ["headroom", "latency", "overload", "timeout", "stale"]], "inFlight", "latencyMs", "baselineMs"],
   ["exhausted", "firsts", "repeats", "tokens"],
+  ["hedge", ["step", ["started", "attempt-failed", "won", "budget-exhausted", "deadline-skip", "all-failed"]], "attempt", "latencyMs"],
   ["waited", "waitedMs"],
   ["oversized", "permits"],
 ];
@@ -181,6 +184,7 @@ export interface EventFacts {
   rateChanged: { readonly rate: number; readonly requests: number; readonly accepts: number };
   limitChanged: { readonly limit: number; readonly why: "headroom" | "latency" | "overload" | "timeout" | "stale"; readonly inFlight: number; readonly latencyMs: number; readonly baselineMs: number | undefined };
   exhausted: { readonly firsts: number; readonly repeats: number; readonly tokens: number };
+  hedge: { readonly step: "started" | "attempt-failed" | "won" | "budget-exhausted" | "deadline-skip" | "all-failed"; readonly attempt: number; readonly latencyMs: number | undefined };
   waited: { readonly waitedMs: number };
   oversized: { readonly permits: number };
 }

@@ -72,7 +72,7 @@ fn nothing_starts_after_the_caller_left_or_has_its_answer() {
         let mut script = Script::new();
         let stack = script.stack(StackConfig {
             retry: Some(retry::Config { attempts: 2, budget: false, ..Default::default() }),
-            hedge: Some(hedge::Config { attempts: 3, after: ms(50) }),
+            hedge: Some(hedge::Config { attempts: 3, after: ms(50), ..Default::default() }),
             ..Default::default()
         });
         let call = script.admit(stack, at(0), "send 1, until 50");
@@ -96,7 +96,7 @@ fn nothing_starts_after_the_caller_left_or_has_its_answer() {
 fn a_winner_at_the_instant_of_the_hedge_leaves_nothing_running() {
     let mut script = Script::new();
     let stack = script.stack(StackConfig {
-        hedge: Some(hedge::Config { attempts: 2, after: ms(50) }),
+        hedge: Some(hedge::Config { attempts: 2, after: ms(50), ..Default::default() }),
         bulkhead: Some(Part::Own(bulkhead::Config { concurrency: 2, ..Default::default() })),
         ..Default::default()
     });

@@ -80,7 +80,7 @@ fn a_hedge_that_nobody_pays_for_leaves_the_first_attempt_running() {
     let mut script = Script::new();
     let stack = script.stack(StackConfig {
         budget: Some(Part::Own(budget::Config { ratio: Ratio::ZERO, reserve: 0, ..Default::default() })),
-        hedge: Some(hedge::Config { attempts: 2, after: ms(50) }),
+        hedge: Some(hedge::Config { attempts: 2, after: ms(50), ..Default::default() }),
         ..Default::default()
     });
     let call = script.admit(stack, at(0), "send 1, until 50");

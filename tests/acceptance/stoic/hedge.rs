@@ -70,7 +70,7 @@ fn timeline(attempts: Vec<(u64, Outcome)>) -> Host {
 fn hedged(tokens: Option<u32>) -> StackConfig {
     let budget = budget::Config { ratio: Ratio::ZERO, reserve: tokens.unwrap_or(1_000), ..Default::default() };
     StackConfig {
-        hedge: Some(hedge::Config { attempts: 2, after: ms(100) }),
+        hedge: Some(hedge::Config { attempts: 2, after: ms(100), ..Default::default() }),
         budget: Some(Part::Own(budget)),
         ..StackConfig::default()
     }

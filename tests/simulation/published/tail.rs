@@ -70,7 +70,7 @@ struct Batches {
 
 impl Batches {
     fn run(leaf: Leaf, leaves: u32, batches: usize, hedge_after: Option<f64>) -> Self {
-        let hedge = hedge_after.map(|after| hedge::Config { attempts: 2, after: millis(after) });
+        let hedge = hedge_after.map(|after| hedge::Config { attempts: 2, after: millis(after), ..Default::default() });
         let retry = Some(retry::Config { attempts: 1, budget: false, ..retry::Config::default() });
         let config = StackConfig { hedge, retry, ..StackConfig::default() };
         let upstream = Leaves { leaf, chance: Chance::new(9), requests: 0 };

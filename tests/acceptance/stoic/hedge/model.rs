@@ -87,7 +87,7 @@ impl Plan {
         let bulkhead = bulkhead::Config { concurrency: self.slots, ..Default::default() };
         let stack = host.stack(StackConfig {
             deadline: Some(deadline::Config { total: ms(self.total) }),
-            hedge: Some(hedge::Config { attempts: self.attempts, after: ms(self.after) }),
+            hedge: Some(hedge::Config { attempts: self.attempts, after: ms(self.after), ..Default::default() }),
             budget: Some(Part::Own(budget)),
             bulkhead: Some(Part::Own(bulkhead)),
             attempt_timeout: Some(attempt_timeout::Config { attempt: ms(self.attempt_limit) }),
