@@ -69,12 +69,6 @@ pub fn in_flight() -> u32 {
     with_host(|host| host.engine.in_flight() as u32)
 }
 
-/// Whether every call of this stack ends by itself.
-#[wasm_bindgen]
-pub fn has_a_limit(stack: u32) -> bool {
-    with_host(|host| host.engine.has_a_limit(stack_id(stack)))
-}
-
 /// The number of the stack's gate or budget of this kind; −1 where it has none.
 #[wasm_bindgen]
 pub fn object_of(stack: u32, kind: u32) -> i32 {
