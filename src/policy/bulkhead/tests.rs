@@ -411,6 +411,17 @@ fn who_steps_aside_hands_on_what_it_was_called_for() {
 }
 
 #[test]
+fn a_slot_goes_back_once() {
+    let mut lent = Lent::of(Kind::Bulkhead, Bulkhead::new(config(2, 0)).unwrap());
+    let mut note = lent.with(|bulkhead, cx| bulkhead.take(&asker(0, None), cx));
+    lent.with(|bulkhead, cx| bulkhead.take(&asker(1, None), cx));
+    for _ in 0..2 {
+        lent.with(|bulkhead, cx| bulkhead.release(Key::WHOLE, &mut note, cx));
+        assert_eq!(lent.gate.in_flight(Key::WHOLE), 1);
+    }
+}
+
+#[test]
 fn a_key_that_is_given_to_somebody_else_begins_with_all_slots() {
     let mut lent = Lent::of(Kind::Bulkhead, Bulkhead::new(config(1, 0)).unwrap());
     lent.with(|bulkhead, cx| bulkhead.take(&asker(0, None), cx));

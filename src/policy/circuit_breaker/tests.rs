@@ -151,6 +151,7 @@ fn what_contradicts_itself_is_refused_by_name() {
     assert_eq!(refused(Config { window_calls: None, window: None, ..plain() }), ("windowCalls", 1.0, 1_000.0));
     assert_eq!(refused(Config { window_calls: Some(19), ..plain() }), ("minCalls", 1.0, 19.0));
     assert_eq!(refused(Config { max_open_for: Duration::from_secs(9), ..plain() }), ("openFor", 1.0, 9_000.0));
+    assert!(CircuitBreaker::new(Config { max_open_for: plain().open_for, ..plain() }).is_ok());
     assert_eq!(refused(Config { successes_to_close: Some(2), ..plain() }), ("successesToClose", 1.0, 1.0));
     assert_eq!(refused(Config { failure_rate: Ratio::ZERO, ..plain() }), ("failureRate", 0.000_001, 1.0));
     assert_eq!(refused(Config { probes: 33, ..plain() }), ("probes", 1.0, 32.0));
