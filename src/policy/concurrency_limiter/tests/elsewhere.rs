@@ -28,6 +28,22 @@ fn g9_what_was_learned_is_known_elsewhere_and_what_runs_is_not() {
 }
 
 #[test]
+fn g9_of_two_keys_none_is_known_where_the_second_is_damaged() {
+    let mut world = world();
+    for key in [KEY, OTHER] {
+        let note = world.admit(key).unwrap();
+        world.end(key, note, Verdict::Success, 30);
+    }
+    let (bytes, new) = (world.saved(), self::world().saved());
+    assert_ne!(bytes, new);
+    for end in 0..bytes.len() {
+        let mut there = self::world();
+        assert_eq!(there.gate.restore(there.now, &mut Reader::new(&bytes[..end])), Err(Damaged));
+        assert_eq!(there.saved(), new);
+    }
+}
+
+#[test]
 fn g9_what_runs_goes_on_when_state_is_restored() {
     let mut world = world();
     world.windows(5, 80);

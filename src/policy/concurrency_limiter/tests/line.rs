@@ -137,6 +137,22 @@ fn g11_who_waits_elsewhere_lets_others_pass() {
 }
 
 #[test]
+fn g11_who_steps_aside_hands_on_what_it_was_called_for() {
+    let mut world = World::new(config(1, 5));
+    let at_place = |call, place, now| Asker { call: CallId::from_u64(call), place, ..asker(KEY, now) };
+    let (now, running) = (world.now, world.admit(KEY).unwrap());
+    let [first, second] = [1, 2].map(|call| world.with(|limiter, cx| limiter.join(&at_place(call, None, now), cx)));
+    world.end(KEY, running, Verdict::Success, 10);
+    assert!(matches!(world.gate.ask(&at_place(2, Some(second), now), now), Answer::Wait(_)), "it is the first's");
+    let hinted: Vec<CallId> = world.with(|limiter, cx| {
+        limiter.step_aside(KEY, first, cx);
+        cx.woken.iter().collect()
+    });
+    assert_eq!(hinted, [CallId::from_u64(2)]);
+    assert_eq!(world.gate.ask(&at_place(2, Some(second), now), now), Answer::Pass);
+}
+
+#[test]
 fn g2_a_line_means_that_the_limit_is_used_and_it_grows() {
     let mut crowd = crowd(4, 300);
     crowd.windows(4, 40);

@@ -13,7 +13,11 @@ fn g3_vegas_steps_as_published() {
     }
     let measured = |limit, latency| algorithm::Measured { limit, latency, baseline: 1_000 };
     assert_eq!(Algorithm::Vegas.next(measured(20_000, 1_600)), 19_000);
-    // Above a hundred all steps are twice as large.
+    // From a hundred on all steps are twice as large, and so are the queues they go by.
+    for (queue, next) in [(2, 112), (3, 102), (5, 102), (6, 100), (12, 100), (13, 98)] {
+        let measured = algorithm::Measured { limit: 100_000, latency: 100, baseline: 100 - queue };
+        assert_eq!(Algorithm::Vegas.next(measured) / 1_000, next, "a queue of {queue}");
+    }
     assert_eq!(Algorithm::Vegas.next(measured(150_000, 1_000)), 162_000);
     assert_eq!(Algorithm::Vegas.next(measured(150_000, 1_600)), 148_000);
 }
