@@ -23,7 +23,7 @@ main(async () => {
     mkdirSync(output, { recursive: true });
     const files = ["--file", `${path}.rs`, "--file", `${path}/**`];
     try {
-      await run("cargo", ["mutants", "--output", output, ...files, "--", ...filters]);
+      await run("cargo", ["mutants", "--output", output, ...files, "--", "--", ...filters]);
     } catch (error) {
       if (!(error instanceof Stop)) throw error;
       survived = true; // the tool has named them, and goes on with the next module

@@ -58,6 +58,9 @@ fn g7_a_window_needs_time_and_samples() {
         world.end(KEY, note, Verdict::Success, 30);
         assert_eq!(world.read().baseline, None);
     }
+    let tenth = world.admit(KEY).unwrap();
+    world.end(KEY, tenth, Verdict::Success, 30);
+    assert_eq!(world.baseline(), 30_000);
     let mut quick = self::world();
     for _ in 0..100 {
         let note = quick.admit(KEY).unwrap();

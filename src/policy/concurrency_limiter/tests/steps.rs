@@ -45,6 +45,18 @@ fn g3_aimd_adds_one_a_window_and_cuts_a_tenth() {
 }
 
 #[test]
+fn g3_what_is_told_is_whole_attempts_and_why() {
+    // A fifth of the room for a queue is added: 20.8 is no attempt more, 21.6 is one.
+    let mut world = with(Algorithm::Gradient2);
+    assert_eq!(world.window(100).told_why(), []);
+    assert_eq!(world.window(100).told_why(), [LimitReason::Headroom]);
+    assert_eq!(world.limit(), 21);
+    let told = world.windows(3, 900).told_why();
+    // The first of them began in the last good window.
+    assert!(told.ends_with(&[LimitReason::Latency, LimitReason::Latency]), "{told:?}");
+}
+
+#[test]
 fn g3_limits_stay_within_their_bounds() {
     for algorithm in Algorithm::ALL {
         let config = Config { algorithm: *algorithm, min: 5, max: 30, ..Config::default() };
