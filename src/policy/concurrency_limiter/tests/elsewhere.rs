@@ -28,6 +28,40 @@ fn g9_what_was_learned_is_known_elsewhere_and_what_runs_is_not() {
 }
 
 #[test]
+fn g9_limits_out_of_bounds_are_refused_and_those_at_the_bounds_are_not() {
+    let mut world = world();
+    let bytes = world.window(80).saved();
+    // After the number of keys and the key.
+    let read = |limit: u32| {
+        let lying = [&bytes[..4], &limit.to_le_bytes(), &bytes[8..]].concat();
+        self::world().gate.restore(world.now, &mut Reader::new(&lying))
+    };
+    assert_eq!([read(4_000), read(200_000)], [Ok(()); 2]);
+    assert_eq!([read(3_999), read(200_001)], [Err(Damaged); 2]);
+}
+
+#[test]
+fn g9_a_window_that_has_not_begun_has_no_age() {
+    let mut world = world();
+    // Last of all are two ages: the window's, and that of the last result.
+    let begun = |world: &World| {
+        let bytes = world.saved();
+        Reader::new(&bytes[bytes.len() - 16..]).duration().unwrap()
+    };
+    let sample = |world: &mut World| {
+        let note = world.admit(KEY).unwrap();
+        world.end(KEY, note, Verdict::Success, 80);
+    };
+    // The tenth ends the window.
+    (0..10).for_each(|_| sample(world.later(200)));
+    world.later(300);
+    assert_eq!(begun(&world), Duration::ZERO);
+    sample(&mut world);
+    world.later(700);
+    assert_eq!(begun(&world), Duration::from_millis(700));
+}
+
+#[test]
 fn g9_of_two_keys_none_is_known_where_the_second_is_damaged() {
     let mut world = world();
     for key in [KEY, OTHER] {
