@@ -98,21 +98,43 @@ function requireCargo() {
  * Without --locked: the tool's own lock file may name versions a registry no longer serves.
  */
 export async function ensureWasmBindgen() {
-  const version = lockedVersion("wasm-bindgen");
-  const home = join(toolsFolder(), `wasm-bindgen-cli-${version}`);
-  const tools = {
-    wasmBindgen: join(home, "bin", "wasm-bindgen"),
-    testRunner: join(home, "bin", "wasm-bindgen-test-runner"),
+  const tool = await ensureCargoTool("wasm-bindgen-cli", lockedVersion("wasm-bindgen"), ["wasm-bindgen", "wasm-bindgen-test-runner"]);
+  return { wasmBindgen: tool("wasm-bindgen"), testRunner: tool("wasm-bindgen-test-runner") };
+}
+
+/**
+ * What builds Rust Workers, of the version of the crate `worker`. Left to itself it fetches tools from GitHub; the
+ * variables it is given here name those we have. Gives what to run, and the environment to run it in.
+ */
+export async function ensureWorkerBuild() {
+  await ensureNodeModules();
+  const { wasmBindgen } = await ensureWasmBindgen();
+  if (capture("pkg-config", ["--exists", "openssl"]) === undefined) {
+    await ensureDebian(["pkg-config", "libssl-dev"], "OpenSSL's headers, for worker-build", "half a minute");
+  }
+  const tool = await ensureCargoTool("worker-build", lockedVersion("worker"), ["worker-build"]);
+  return {
+    workerBuild: tool("worker-build"),
+    env: {
+      ESBUILD_BIN: inRoot("node_modules", "esbuild", "bin", "esbuild"),
+      WASM_BINDGEN_BIN: wasmBindgen,
+      WASM_OPT_BIN: inRoot("node_modules", "binaryen", "bin", "wasm-opt"),
+    },
   };
-  if (existsSync(home)) return tools;
+}
+
+/** A program from a crate, built once per user. Gives the paths of its binaries. */
+async function ensureCargoTool(name, version, binaries) {
+  const home = join(toolsFolder(), `${name}-${version}`);
+  const tool = (binary) => join(home, "bin", binary);
+  if (existsSync(home)) return tool;
   requireCargo();
-  say(`Building wasm-bindgen-cli ${version}, once for this user (1 to 3 minutes)`);
+  say(`Building ${name} ${version}, once for this user (1 to 3 minutes)`);
   // Built beside its place and moved there at the end: an interrupted build never looks finished, and goes on
   // where it stopped. Not optimised: the tool handles one small file in a blink, and builds three times faster so.
   const unfinished = `${home}.unfinished`;
   mkdirSync(unfinished, { recursive: true });
-  await run("cargo", ["install", "wasm-bindgen-cli", "--version", version, "--root", unfinished,
-    "--bin", "wasm-bindgen", "--bin", "wasm-bindgen-test-runner"], {
+  await run("cargo", ["install", name, "--version", version, "--root", unfinished, ...binaries.flatMap((binary) => ["--bin", binary])], {
     env: {
       PATH: machinePath + delimiter + join(unfinished, "bin"), // or cargo ends by advising to add it
       CARGO_TARGET_DIR: join(unfinished, "target"),
@@ -122,7 +144,7 @@ export async function ensureWasmBindgen() {
   });
   rmSync(join(unfinished, "target"), { recursive: true });
   renameSync(unfinished, home);
-  return tools;
+  return tool;
 }
 
 function toolsFolder() {
@@ -153,18 +175,18 @@ export async function ensureBrowsers() {
   return browsers;
 }
 
-async function installChromium() {
-  const packages = ["chromium", "chromium-driver"];
+function installChromium() {
+  return ensureDebian(["chromium", "chromium-driver"], "Chromium with chromedriver", "1 to 2 minutes",
+    "install Chrome or Chromium and the chromedriver of the same version, or set CHROMEDRIVER to its path");
+}
+
+/** Packages from apt. `what` they are for, and what to do where there is no apt. */
+async function ensureDebian(packages, what, howLong, otherwise = `install ${packages.join(" and ")}`) {
   const byHand = `apt-get update && apt-get install -y ${packages.join(" ")}`;
-  if (!find("apt-get")) {
-    throw new Stop("no Chromium with chromedriver found, and no apt-get to install them with",
-      "install Chrome or Chromium and the chromedriver of the same version, or set CHROMEDRIVER to its path");
-  }
+  if (!find("apt-get")) throw new Stop(`${what}: not found, and no apt-get to install it with`, otherwise);
   const asRoot = process.getuid() === 0 ? [] : ["sudo"];
-  if (asRoot.length && !find("sudo")) {
-    throw new Stop("no Chromium with chromedriver found, and installing them needs root", `as root: ${byHand}`);
-  }
-  say(`Installing ${packages.join(" and ")} with apt${asRoot.length ? " (sudo may ask for your password)" : ""} (1 to 2 minutes)`);
+  if (asRoot.length && !find("sudo")) throw new Stop(`${what}: not found, and installing it needs root`, `as root: ${byHand}`);
+  say(`Installing ${packages.join(" and ")} with apt${asRoot.length ? " (sudo may ask for your password)" : ""} (${howLong})`);
   const apt = (...args) => {
     const [command, ...rest] = [...asRoot, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", ...args];
     return run(command, rest, { fix: `as root: ${byHand}` });

@@ -4,6 +4,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, buildTests, files, tsc } from "./build.mjs";
+import { buildRustWorker } from "./rust-worker.mjs";
 import { inRoot, main, options, printFailure, run, say, seconds, Stop } from "./run.mjs";
 import { ensureBrowsers, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, machineNode, node22 } from "./setup.mjs";
 
@@ -12,6 +13,7 @@ const PARTS = {
   browser: { title: "Engine in browsers: the same vectors as wasm", work: testBrowser },
   js: { title: "JavaScript package on Node", work: testJs },
   workers: { title: "JavaScript package in workerd, over real HTTP", work: testWorkers },
+  "rust-worker": { title: "Rust Worker in workerd: the same faults, the same vectors", work: testRustWorker },
 };
 
 /** For tests that start servers and measure time: this must hold on two cores. */
@@ -26,7 +28,7 @@ main(async () => {
   const results = [];
   for (const name of names) results.push(await runPart(name));
   console.log("\n━━━ Summary");
-  for (const { name, ok, time } of results) console.log(`${ok ? "✓" : "✗"} ${name.padEnd(8)} ${time}`);
+  for (const { name, ok, time } of results) console.log(`${ok ? "✓" : "✗"} ${name.padEnd(11)} ${time}`);
   return results.every(({ ok }) => ok) ? 0 : 1;
 });
 
@@ -97,6 +99,17 @@ function extractCode(page) {
 async function testWorkers() {
   await build();
   await nodeTest(node22, found(files(inRoot("js", "test", "workers"), /\.test\.mjs$/), "js/test/workers/*.test.mjs"), ONE_AT_A_TIME);
+}
+
+async function testRustWorker() {
+  await build(); // the Worker it is compared with
+  await ensureRustLinters();
+  const targets = ["--features", "worker", "--all-targets"];
+  await run("cargo", ["clippy", ...targets, "--", "-D", "warnings"]);
+  await run("cargo", ["test", "--features", "worker", "--lib", "worker", "--", "--quiet"]);
+  await run("cargo", ["test", "--features", "worker", "--doc", "worker", "--", "--quiet"]);
+  for (const folder of ["examples/rust-worker", "tests/rust-worker"]) await buildRustWorker(folder, ["--dev"]);
+  await nodeTest(node22, found(files(inRoot("js", "test", "rust-worker"), /\.test\.mjs$/), "js/test/rust-worker/*.test.mjs"), ONE_AT_A_TIME);
 }
 
 async function nodeTest(node, tests, flags = []) {

@@ -51,7 +51,7 @@
 //! `tests/laws.rs` holds every policy to them.
 
 extern crate alloc;
-#[cfg(test)]
+#[cfg(any(test, feature = "worker"))]
 extern crate std;
 
 #[macro_use]
@@ -79,6 +79,8 @@ mod ratio;
 pub mod snapshot;
 mod stack_config;
 mod time;
+#[cfg(feature = "worker")]
+pub mod worker;
 
 pub use call::{Facts, Repeat};
 pub use config::ConfigError;

@@ -57,6 +57,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("stack_config", &["config", "figure", "id", "policy", "registry"]),
     // The engine knows them all, gates through the registry only.
     ("engine", &["*"]),
+    // A host, which nothing else may know.
+    ("worker", &["*"]),
     ("", &["*"]),
 ];
 

@@ -20,9 +20,9 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]]) process.once(s
 
 /**
  * Starts workerd with the Worker of this URL. It is bound to itself as `SELF`, to the Workers of `services` by their names,
- * and to the texts of `vars`. Ends with `stop()`, and at the latest with this process.
+ * to the texts of `vars`, and to Durable Objects, by the names of their own classes, of `objects`. Ends with `stop()`, and at the latest with this process.
  */
-export async function startWorker(url, { services = {}, vars = {}, flags = [], date = "2026-04-01" } = {}) {
+export async function startWorker(url, { services = {}, vars = {}, objects = {}, flags = [], date = "2026-04-01" } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "forbear-workerd-"));
   let child;
   let said = "";
@@ -41,12 +41,15 @@ export async function startWorker(url, { services = {}, vars = {}, flags = [], d
     const bindings = [
       `(name = "SELF", service = "main")`,
       ...Object.keys(services).map((name) => `(name = ${text(name)}, service = ${text(name)})`),
+      ...Object.entries(objects).map(([name, className]) => `(name = ${text(name)}, durableObjectNamespace = ${text(className)})`),
       ...Object.entries(vars).map(([name, value]) => `(name = ${text(name)}, text = ${text(value)})`),
     ];
+    const namespaces = Object.values(objects).map((name) => `(className = ${text(name)}, uniqueKey = ${text(name)})`);
+    const ofMain = `bindings = [${bindings}], durableObjectNamespaces = [${namespaces}], durableObjectStorage = (inMemory = void),`;
     const workers = [];
     for (const [name, source] of Object.entries({ main: url, ...services })) {
       const modules = await bundle(source, join(folder, name), folder);
-      const own = name === "main" ? `bindings = [${bindings}],` : "";
+      const own = name === "main" ? ofMain : "";
       workers.push(`(name = ${text(name)}, worker = (modules = [${modules}], ${own} compatibilityDate = ${text(date)}, compatibilityFlags = [${flags.map(text)}], globalOutbound = "net"))`);
     }
     writeFileSync(join(folder, "config.capnp"), `
@@ -90,8 +93,8 @@ async function bundle(source, outdir, folder) {
     format: "esm",
     target: "es2022",
     conditions: ["workerd"],
-    // Node's own modules, which workerd has where a flag says so, are not ours to bundle.
-    external: ["node:*"],
+    // The runtime's own modules are not ours to bundle; Node's it has where a flag says so.
+    external: ["cloudflare:*", "node:*"],
     loader: { ".wasm": "copy" },
     logLevel: "warning",
   });

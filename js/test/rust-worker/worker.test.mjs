@@ -1,0 +1,110 @@
+// What only a Rust Worker has: bindings and stubs, a future that is dropped, module scope, and what it exports. And the
+// golden vectors, replayed inside it.
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { after, before } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { test } from "../support/test.mjs";
+import { ok, stallHeaders, startUpstream, status, trickle } from "../support/upstream.mjs";
+import { startRustWorker } from "./support.mjs";
+
+const RETRY = { attempts: 3, backoff: { base: 1, cap: 1 }, budget: false };
+
+let worker;
+before(async () => {
+  worker = await startRustWorker({ services: { UPSTREAM: new URL("../workers/bound.worker.mjs", import.meta.url) } });
+});
+after(() => worker?.stop());
+
+const verdicts = ({ events }) => events.filter(({ type }) => type === "settled").map(({ verdict }) => verdict);
+
+test("the golden vectors decide as recorded", async () => {
+  const replayed = await worker.ask("/vectors");
+  const files = readdirSync(new URL("../../../tests/vectors/", import.meta.url)).filter((name) => name.endsWith(".json"));
+  assert.deepEqual(replayed.map(([name]) => `${name}.json`).sort(), files.sort());
+  for (const [name, differences] of replayed) assert.deepEqual(differences, [], name);
+});
+
+test("a guard made at module scope serves the first request", async (t) => {
+  const upstream = await startUpstream(t, status(503), ok);
+  const answer = await worker.ask("/", { url: upstream.url, guard: { name: "early" } });
+  assert.deepEqual([answer.status, answer.body, answer.report.attempts], [200, "fine", 2]);
+});
+
+test("a call whose future is dropped leaves nothing held, counts as left, and its upstream sees it go", async (t) => {
+  const upstream = await startUpstream(t, stallHeaders);
+  const answer = await worker.ask("/dropped", { url: upstream.url, guard: { name: "dropped", retry: RETRY, breaker: {}, bulkhead: { concurrency: 1 } } });
+  assert.deepEqual([answer.before, answer.after], [1, 0]);
+  assert.deepEqual(verdicts(answer), ["cancelled"]);
+  await upstream.seen[0].left;
+});
+
+test("twenty thousand calls, each with a timer and a caller's signal, leave nothing behind in memory", async () => {
+  assert.equal(await worker.ask("/many", { times: 20_000, guard: { name: "many", retry: RETRY, timeout: { attempt: "10s" } } }), 0);
+});
+
+test("a bound Worker that is busy is asked again, and one that stalls is cut by a signal of its own", async () => {
+  const ask = (fault, timeout) =>
+    worker.ask("/service", { url: `http://bound/${fault}/${fault}`, guard: { name: `service ${fault}`, retry: RETRY, ...timeout } });
+  const busy = await ask("busy");
+  assert.deepEqual([busy.status, busy.body, busy.report.attempts, busy.report.key], [200, "fine", 3, "bound"]);
+  const stalled = await ask("stalled", { timeout: { attempt: 200 } });
+  assert.deepEqual([stalled.body, verdicts(stalled)], ["fine", ["timeout", "success"]]);
+});
+
+test("a Durable Object that fails is asked again, each time through a fresh stub", async () => {
+  const answer = await worker.ask("/object", { url: "http://object/?failures=2", guard: { name: "object", retry: RETRY } });
+  assert.deepEqual([answer.status, answer.body, answer.stubs], [200, "asked 3 times", 3]);
+});
+
+test("a crowd in front of a bulkhead waits in line, each call by its own timer, and every one is served", async (t) => {
+  let running = 0;
+  let most = 0;
+  const upstream = await startUpstream(t, (response) => {
+    most = Math.max(most, ++running);
+    setTimeout(() => {
+      running--;
+      response.end("fine");
+    }, 30);
+  });
+  const guard = { name: "crowd", retry: RETRY, bulkhead: { concurrency: 3, queue: 20, queueTimeout: "10s" } };
+  const answers = await Promise.all(Array.from({ length: 15 }, () => worker.ask("/", { url: upstream.url, guard })));
+  assert.deepEqual(answers.map(({ body }) => body), Array(15).fill("fine"));
+  assert.equal(most, 3);
+});
+
+test("a slot that is held until the body has ended is given back then, and kept while it is read", async (t) => {
+  const upstream = await startUpstream(t, trickle(4, 100), ok);
+  const guard = { name: "held", retry: RETRY, bulkhead: { concurrency: 1, release: "body" } };
+  const slow = worker.ask("/", { url: upstream.url, guard });
+  while (upstream.seen.length === 0) await sleep(5);
+  await sleep(150);
+  const refused = await worker.ask("/", { url: upstream.url, guard });
+  assert.equal(refused.error.reason, "bulkhead-full");
+  assert.match((await slow).body, /piece 4/);
+  assert.equal((await worker.ask("/", { url: upstream.url, guard })).body, "fine");
+});
+
+test("a hedge beside a stalled attempt answers, and the loser is aborted", async (t) => {
+  const upstream = await startUpstream(t, stallHeaders, ok);
+  const answer = await worker.ask("/", { url: upstream.url, guard: { name: "hedge", hedge: { after: 50 } } });
+  assert.deepEqual([answer.body, answer.report.attempts], ["fine", 2]);
+  await upstream.seen[0].left;
+});
+
+test("a signal that had aborted before sends nothing, and no call is counted", async (t) => {
+  const upstream = await startUpstream(t, ok);
+  const answer = await worker.ask("/", { url: upstream.url, guard: { name: "late" }, abort: { before: true, reason: "gone" } });
+  assert.deepEqual([answer.error, answer.events, upstream.seen.length], ["gone", [], 0]);
+});
+
+test("the example exports its own handler, and of what it is linked with only what the crate worker brings", async () => {
+  const module = await WebAssembly.compile(readFileSync(new URL("index_bg.wasm", EXAMPLE)));
+  const own = ({ name }) => !/^(_|init$|intounderlying(source|sink|bytesource)_|wasm_bindgen__convert__closures)/.test(name);
+  assert.deepEqual(WebAssembly.Module.exports(module).filter(own).map(({ name }) => name).sort(), ["fetch", "memory"]);
+  const handlers = readFileSync(new URL("index.js", EXAMPLE), "utf8").matchAll(/\.prototype\.(?!free|_)(\w+)\s*=/g);
+  assert.deepEqual([...handlers].map(([, name]) => name), ["fetch"]);
+});
+
+const EXAMPLE = new URL("../../../examples/rust-worker/build/", import.meta.url);

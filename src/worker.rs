@@ -1,0 +1,141 @@
+#![doc = include_str!("../docs/rust-workers.md")]
+
+use std::rc::Rc;
+
+use ::worker::{Fetcher, Stub};
+
+use crate::config::ConfigError;
+use crate::engine::Engine;
+use crate::id::{ObjectId, StackId};
+use crate::key::Key;
+use crate::registry::Kind;
+use crate::stack_config::StackConfig;
+use crate::time::{Duration, HostTime};
+
+mod attempt;
+mod call;
+mod config;
+mod document;
+mod drive;
+mod end;
+mod event;
+mod held;
+mod host;
+mod isolate;
+mod keys;
+mod outcome;
+mod race;
+mod request;
+
+pub use attempt::Attempt;
+pub use call::Call;
+pub use config::Config;
+pub use end::{Discarded, Done, Error, Failed, Report, Result};
+pub use event::{Event, Subscription};
+pub use held::Held;
+pub use outcome::outcome_of;
+pub use request::Outgoing;
+
+/// A stack of policies around what it fetches or executes. A handle: clones are the same guard.
+///
+/// Making one touches neither time nor entropy, so it may be made at any scope. It belongs to its isolate, whose guards
+/// have one engine between them.
+#[derive(Clone, Debug)]
+pub struct Guard(Rc<Site>);
+
+/// What all calls of a guard have in common.
+#[derive(Debug)]
+struct Site {
+    stack: StackId,
+    /// The limits of the call and of one attempt, for a call that has to go on without the engine.
+    total: Option<Duration>,
+    attempt: Option<Duration>,
+}
+
+impl Guard {
+    /// Adds a stack to the isolate's engine.
+    ///
+    /// # Errors
+    /// Names the option, the value and the range; or there are too many stacks: make guards once, not with each request.
+    pub fn new(config: impl Into<Config>) -> core::result::Result<Self, ConfigError> {
+        let Config { name, stack } = config.into();
+        let total = stack.deadline.as_ref().map(|deadline| deadline.total);
+        let attempt = stack.attempt_timeout.as_ref().map(|timeout| timeout.attempt);
+        let stack = isolate::with(|isolate| isolate.add_stack(name, stack))?;
+        Ok(Self(Rc::new(Site { stack, total, attempt })))
+    }
+
+    /// A call with options of its own.
+    pub fn call(&self) -> Call<'_> {
+        Call::new(&self.0)
+    }
+
+    /// Fetches by the runtime's own `fetch`.
+    ///
+    /// # Errors
+    /// What the last attempt brought, or why there is nothing: see [`Error`].
+    pub async fn fetch(&self, request: impl Into<Outgoing>) -> Result {
+        self.call().fetch(request).await
+    }
+
+    /// Fetches from another Worker, through its service binding.
+    ///
+    /// # Errors
+    /// As [`fetch`](Self::fetch).
+    pub async fn fetch_service(&self, service: &Fetcher, request: impl Into<Outgoing>) -> Result {
+        self.call().fetch_service(service, request).await
+    }
+
+    /// Fetches from a Durable Object. A stub that has failed once may be broken for good, so each attempt gets a fresh one.
+    ///
+    /// # Errors
+    /// As [`fetch`](Self::fetch).
+    pub async fn fetch_object(
+        &self,
+        stub: impl Fn() -> ::worker::Result<Stub>,
+        request: impl Into<Outgoing>,
+    ) -> Result {
+        self.call().fetch_object(stub, request).await
+    }
+
+    /// Executes an operation, once for each attempt. How it ended is read off its result by [`outcome_of`].
+    ///
+    /// # Errors
+    /// As [`fetch`](Self::fetch).
+    pub async fn execute<T: 'static, E: 'static, F>(&self, operation: impl FnMut(Attempt) -> F) -> Result<T, E>
+    where
+        F: Future<Output = core::result::Result<T, E>>,
+    {
+        self.call().execute(operation).await
+    }
+
+    /// Tells a listener what happens in this stack, until the subscription is dropped.
+    pub fn on(&self, listener: impl Fn(&Event) + 'static) -> Subscription {
+        isolate::with(|isolate| isolate.listen(self.0.stack, Rc::new(listener)))
+    }
+
+    /// The engine, to read figures, counts and snapshots, and for operators. It is the isolate's own: a call that begins
+    /// in here finds it busy and goes unguarded.
+    pub fn with_engine<T>(&self, question: impl FnOnce(&mut Engine, StackId, HostTime) -> T) -> T {
+        let told = isolate::with(|isolate| {
+            let now = isolate.now();
+            question(&mut isolate.engine, self.0.stack, now)
+        });
+        isolate::tell();
+        told
+    }
+
+    /// The number of a key's name, if it has one.
+    #[must_use]
+    pub fn key(&self, name: &str) -> Option<Key> {
+        isolate::with(|isolate| isolate.keys.find(name))
+    }
+}
+
+/// Builds a budget or a gate that several guards of this isolate may share, as [`Part::Shared`](crate::Part::Shared).
+///
+/// # Errors
+/// The configuration is refused, has nothing of this kind in it, or there is no room.
+pub fn share(kind: Kind, config: &StackConfig) -> core::result::Result<ObjectId, ConfigError> {
+    isolate::with(|isolate| isolate.engine.share_from(config, kind))
+}

@@ -1,0 +1,175 @@
+//! A call with options of its own.
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use core::future::Future;
+
+use ::worker::js_sys::{Function, Promise, global};
+use ::worker::wasm_bindgen::JsValue;
+use ::worker::{AbortSignal, Context, Fetcher, Stub};
+
+use crate::call::{Facts, Repeat};
+use crate::outcome::Outcome;
+use crate::time::Duration;
+
+use super::Site;
+use super::attempt::Attempt;
+use super::drive::{Order, drive};
+use super::end::Result;
+use super::outcome::outcome_of;
+use super::request::{Outgoing, target_of};
+
+/// A call that is about to be made. What is not said is read off the request.
+#[derive(Debug)]
+#[must_use = "it is made by `fetch` or `execute`"]
+pub struct Call<'a> {
+    site: &'a Site,
+    key: Option<String>,
+    signal: Option<AbortSignal>,
+    timeout: Option<Duration>,
+    idempotent: Option<bool>,
+    priority: u8,
+    cost: u32,
+    anchor: Option<Anchor>,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(site: &'a Site) -> Self {
+        let (key, signal, timeout, idempotent, anchor) = (None, None, None, None, None);
+        Self { site, key, signal, timeout, idempotent, priority: 0, cost: 1, anchor }
+    }
+
+    /// Whose state it meets; of a fetch, the origin where nothing else is said.
+    pub fn key(mut self, name: impl Into<String>) -> Self {
+        self.key = Some(name.into());
+        self
+    }
+
+    /// The caller's signal: once it aborts the call ends, and it reaches the body of the response.
+    pub fn signal(mut self, signal: &AbortSignal) -> Self {
+        self.signal = Some(signal.clone());
+        self
+    }
+
+    /// The caller's own limit; it only shortens the stack's.
+    pub fn timeout(mut self, limit: core::time::Duration) -> Self {
+        self.timeout = Some(limit.into());
+        self
+    }
+
+    /// Whether it may be repeated though it may have been processed. Of a fetch, the method and an `Idempotency-Key` tell.
+    pub fn idempotent(mut self, idempotent: bool) -> Self {
+        self.idempotent = Some(idempotent);
+        self
+    }
+
+    /// How much it matters. No policy reads it yet.
+    pub fn priority(mut self, priority: u8) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// How many permits it costs where permits are counted.
+    pub fn cost(mut self, permits: u32) -> Self {
+        self.cost = permits;
+        self
+    }
+
+    /// Keeps the request alive until the call has ended, also when its client has gone.
+    pub fn wait_until(mut self, context: &Context) -> Self {
+        self.anchor = Anchor::new(context);
+        self
+    }
+
+    /// Fetches by the runtime's own `fetch`.
+    ///
+    /// # Errors
+    /// As [`Guard::fetch`](super::Guard::fetch).
+    pub async fn fetch(self, request: impl Into<Outgoing>) -> Result {
+        self.send(|| Ok(global().into()), request.into()).await
+    }
+
+    /// Fetches from another Worker, through its service binding.
+    ///
+    /// # Errors
+    /// As [`Guard::fetch`](super::Guard::fetch).
+    pub async fn fetch_service(self, service: &Fetcher, request: impl Into<Outgoing>) -> Result {
+        let service: &JsValue = service.as_ref();
+        self.send(|| Ok(service.clone()), request.into()).await
+    }
+
+    /// Fetches from a Durable Object, with a fresh stub for each attempt.
+    ///
+    /// # Errors
+    /// As [`Guard::fetch`](super::Guard::fetch).
+    pub async fn fetch_object(self, stub: impl Fn() -> ::worker::Result<Stub>, request: impl Into<Outgoing>) -> Result {
+        self.send(|| stub().map(target_of), request.into()).await
+    }
+
+    /// Executes an operation, once for each attempt. How it ended is read off its result by
+    /// [`outcome_of`](super::outcome_of).
+    ///
+    /// # Errors
+    /// As [`Guard::fetch`](super::Guard::fetch).
+    pub async fn execute<T: 'static, E: 'static, F>(self, operation: impl FnMut(Attempt) -> F) -> Result<T, E>
+    where
+        F: Future<Output = core::result::Result<T, E>>,
+    {
+        self.execute_judged(operation, outcome_of).await
+    }
+
+    /// Executes an operation, once for each attempt; `judge` says how each ended.
+    ///
+    /// # Errors
+    /// As [`Guard::fetch`](super::Guard::fetch).
+    pub async fn execute_judged<T: 'static, E: 'static, F>(
+        self,
+        operation: impl FnMut(Attempt) -> F,
+        judge: impl Fn(&core::result::Result<T, E>) -> Outcome,
+    ) -> Result<T, E>
+    where
+        F: Future<Output = core::result::Result<T, E>>,
+    {
+        let facts = self.facts(Repeat::AfterFailure, true);
+        let Self { site, key, signal, anchor: _anchor, .. } = self;
+        drive(site, Order { key, facts, signal }, operation, judge).await
+    }
+
+    async fn send(self, target: impl Fn() -> ::worker::Result<JsValue>, outgoing: Outgoing) -> Result {
+        let facts = self.facts(outgoing.repeat(), outgoing.is_replayable());
+        let Self { site, key, signal, anchor: _anchor, .. } = self;
+        let key = key.or_else(|| outgoing.origin().map(ToOwned::to_owned));
+        let (target, outgoing) = (&target, &outgoing);
+        let operation = move |attempt: Attempt| async move { outgoing.send(&target()?, attempt.signal()).await };
+        drive(site, Order { key, facts, signal }, operation, outcome_of).await
+    }
+
+    fn facts(&self, repeat: Repeat, replayable: bool) -> Facts {
+        let repeat = match self.idempotent {
+            None => repeat,
+            Some(true) => Repeat::Freely,
+            Some(false) => Repeat::OnlyUnprocessed,
+        };
+        Facts { repeat, replayable, timeout: self.timeout, priority: self.priority, cost: self.cost }
+    }
+}
+
+/// A promise the runtime waits for; dropping this resolves it.
+#[derive(Debug)]
+struct Anchor(Function);
+
+impl Anchor {
+    /// A hint: where it comes too late, the call's leases end by themselves.
+    fn new(context: &Context) -> Option<Self> {
+        let mut resolve = None;
+        let promise = Promise::new(&mut |settle, _| resolve = Some(settle));
+        context.as_ref().wait_until(&promise).ok()?;
+        resolve.map(Self)
+    }
+}
+
+impl Drop for Anchor {
+    fn drop(&mut self) {
+        let _ = self.0.call0(&JsValue::UNDEFINED);
+    }
+}

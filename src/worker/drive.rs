@@ -1,0 +1,256 @@
+//! Drives a call: asks the engine, does what it says, tells it how that ended. Nothing here decides.
+
+use alloc::string::String;
+use core::future::Future;
+
+use ::worker::AbortSignal;
+use ::worker::wasm_bindgen::JsValue;
+
+use crate::call::Facts;
+use crate::decision::{AttemptNumber, AttemptSet, Decision, Rejection, Step, StopReason};
+use crate::id::CallId;
+use crate::outcome::{Outcome, Verdict};
+use crate::registry::Kind;
+use crate::time::{Duration, HostTime};
+
+use super::attempt::{Attempt, TIMEOUT_ERROR, brand_of};
+use super::end::{Done, Error, Failed, Report, Result};
+use super::held::Held;
+use super::isolate::{self, Isolate};
+use super::race::{First, Race, Runner, State};
+use super::{Site, host};
+
+/// What a call is admitted with.
+pub struct Order {
+    pub key: Option<String>,
+    pub facts: Facts,
+    pub signal: Option<AbortSignal>,
+}
+
+/// Makes a call, from its admission to its end.
+pub async fn drive<T: 'static, E: 'static, F>(
+    site: &Site,
+    order: Order,
+    mut operation: impl FnMut(Attempt) -> F,
+    judge: impl Fn(&core::result::Result<T, E>) -> Outcome,
+) -> Result<T, E>
+where
+    F: Future<Output = core::result::Result<T, E>>,
+{
+    if let Some(reason) = order.signal.as_ref().and_then(AbortSignal::reason) {
+        let report = Report {
+            attempts: 0,
+            elapsed: core::time::Duration::ZERO,
+            stop_reason: Some(StopReason::Cancelled),
+            key: order.key,
+        };
+        return Err(Failed { error: Error::Left(reason), report });
+    }
+    let (mut driver, mut decision) = Driver::begin(site, order);
+    let mut ended = None;
+    loop {
+        match decision.step {
+            Step::Send(attempt) => {
+                driver.give_up(decision.drop, true);
+                driver.start(attempt, &mut operation);
+            }
+            Step::Wait => driver.give_up(decision.drop, true),
+            Step::Done { attempt, reason, held } => return driver.done(&decision, attempt, reason, held),
+            Step::Reject(rejection) => return driver.refused(&decision, rejection),
+            Step::Unguarded => return driver.alone(ended, operation, judge).await,
+        }
+        let delay = decision.at.map(|at| at.since(driver.now));
+        let first = driver.race.first(delay).await;
+        (decision, ended) = match first {
+            First::Left => return driver.left(),
+            First::Due => (driver.wake(), None),
+            First::Ended(attempt) => (driver.settle(attempt, &judge), Some(attempt)),
+        };
+    }
+}
+
+/// One call. Dropped before its end it leaves: the engine hears of it, and what is in flight is aborted.
+struct Driver<'a, T, E, F> {
+    site: &'a Site,
+    /// Its handle, while the engine has something of it.
+    call: Option<CallId>,
+    key: Option<String>,
+    signal: Option<AbortSignal>,
+    race: Race<T, E, F>,
+    started: HostTime,
+    /// Its own limit, or the stack's.
+    limit: Option<Duration>,
+    now: HostTime,
+    sent: AttemptNumber,
+}
+
+impl<'a, T: 'static, E: 'static, F: Future<Output = core::result::Result<T, E>>> Driver<'a, T, E, F> {
+    fn begin(site: &'a Site, Order { key, facts, signal }: Order) -> (Self, Decision) {
+        let (decision, now) = isolate::with(|isolate| isolate.admit(site.stack, key.as_deref(), facts));
+        let limit = facts.timeout.into_iter().chain(site.total).min();
+        let race = Race::new(signal.clone());
+        let driver = Self { site, call: decision.call, key, signal, race, started: now, limit, now, sent: 0 };
+        isolate::tell();
+        (driver, decision)
+    }
+
+    fn start(&mut self, attempt: AttemptNumber, operation: &mut impl FnMut(Attempt) -> F) {
+        self.sent = attempt;
+        self.race.start(attempt, self.now, operation);
+    }
+
+    fn give_up(&mut self, set: AttemptSet, timed_out: bool) {
+        let (site, now) = (self.site, self.now);
+        self.race.give_up(set, |started| timed_out.then(|| cut_by(site, started, now)));
+    }
+
+    fn wake(&mut self) -> Decision {
+        self.ask(Isolate::wake)
+    }
+
+    fn settle(&mut self, attempt: AttemptNumber, judge: impl Fn(&core::result::Result<T, E>) -> Outcome) -> Decision {
+        let outcome = self.race.result(attempt).map_or(Outcome::new(Verdict::Defect), judge);
+        self.ask(|isolate, call| isolate.settle(call, attempt, outcome))
+    }
+
+    fn ask(&mut self, verb: impl FnOnce(&mut Isolate, CallId) -> (Decision, HostTime)) -> Decision {
+        let Some(call) = self.call else {
+            self.now = host::now();
+            return Decision::UNGUARDED;
+        };
+        let (decision, now) = isolate::with(|isolate| verb(isolate, call));
+        self.now = now;
+        isolate::tell();
+        decision
+    }
+
+    // ——— the end ———
+
+    fn done(mut self, decision: &Decision, number: AttemptNumber, reason: StopReason, held: bool) -> Result<T, E> {
+        let call = self.call.take();
+        let timed_out = decision.drop.contains(number);
+        let mut others = decision.drop;
+        others.remove(number);
+        self.give_up(others, timed_out);
+        let Some(mut attempt) = self.race.take(number) else { return self.timed_out(Kind::Deadline, number, reason) };
+        if timed_out {
+            let policy = cut_by(self.site, attempt.started, self.now);
+            attempt.give_up(Some(policy));
+            let reason = if policy == Kind::Deadline { StopReason::DeadlineExceeded } else { reason };
+            return self.timed_out(policy, number, reason);
+        }
+        let held = call.filter(|_| held).map(|call| Held::new(call, decision.at.map(|at| at.since(self.now))));
+        match attempt.hand_over() {
+            State::Ended(Ok(value)) => Ok(Done { value, report: self.report(Some(reason)), held }),
+            State::Ended(Err(error)) => self.fail(Error::Upstream(error), Some(reason)),
+            State::GivenUp(policy) => self.timed_out(policy.unwrap_or(Kind::Deadline), number, reason),
+            State::Running(_) => self.timed_out(Kind::Deadline, number, reason),
+        }
+    }
+
+    fn refused(mut self, decision: &Decision, Rejection { reason, policy }: Rejection) -> Result<T, E> {
+        self.call = None;
+        self.give_up(decision.drop, true);
+        if policy == Kind::Deadline && self.sent > 0 {
+            let attempt = self.sent;
+            return self.timed_out(policy, attempt, StopReason::DeadlineExceeded);
+        }
+        let retry_after = decision.at.map(|at| at.since(self.now).into());
+        let (key, last) = (self.key.clone(), self.race.discarded.take());
+        self.fail(Error::Rejected { reason, policy, key, retry_after, last }, Some(StopReason::Refused))
+    }
+
+    fn timed_out(mut self, policy: Kind, attempt: AttemptNumber, reason: StopReason) -> Result<T, E> {
+        let last = self.race.discarded.take();
+        self.fail(Error::TimedOut { policy, attempt, last }, Some(reason))
+    }
+
+    /// The caller's signal has aborted. What there is to tell the engine, to drop the call tells.
+    fn left(self) -> Result<T, E> {
+        let reason = self.signal.as_ref().and_then(AbortSignal::reason).unwrap_or(JsValue::UNDEFINED);
+        self.fail(Error::Left(reason), Some(StopReason::Cancelled))
+    }
+
+    fn fail(self, error: Error<E>, stop_reason: Option<StopReason>) -> Result<T, E> {
+        Err(Failed { error, report: self.report(stop_reason) })
+    }
+
+    fn report(&self, stop_reason: Option<StopReason>) -> Report {
+        Report { attempts: self.sent, elapsed: self.now.since(self.started).into(), stop_reason, key: self.key.clone() }
+    }
+
+    // ——— without the engine ———
+
+    /// The engine does not know this call: what runs is waited for within its limits, and who has nothing in flight or in
+    /// hand sends once. How that ends may still be evidence, where only the call's lease had ended.
+    async fn alone(
+        mut self,
+        ended: Option<AttemptNumber>,
+        mut operation: impl FnMut(Attempt) -> F,
+        judge: impl Fn(&core::result::Result<T, E>) -> Outcome,
+    ) -> Result<T, E> {
+        let is_value = |attempt: &AttemptNumber| self.race.result(*attempt).is_some_and(core::result::Result::is_ok);
+        let mut last = ended.filter(|attempt| is_value(attempt) || self.race.latest_start().is_none());
+        if last.is_none() && self.race.latest_start().is_none() {
+            self.start(self.sent.saturating_add(1), &mut operation);
+        }
+        let mut cut = Kind::Deadline;
+        if last.is_none() {
+            let ((until, policy), sent) = (self.limit(), self.sent);
+            cut = policy;
+            last = match self.race.first(until.map(|until| until.since(host::now()))).await {
+                First::Left => return self.left(),
+                First::Due => None,
+                First::Ended(attempt) => Some(attempt),
+            };
+            match last {
+                Some(attempt) => _ = self.settle(attempt, judge),
+                None => _ = self.ask(|isolate, call| isolate.settle(call, sent, Outcome::new(Verdict::Timeout))),
+            }
+        }
+        match last.and_then(|attempt| self.race.take(attempt)).map(Runner::hand_over) {
+            Some(State::Ended(Ok(value))) => Ok(Done { value, report: self.report(None), held: None }),
+            Some(State::Ended(Err(error))) => self.fail(Error::Upstream(error), None),
+            _ => {
+                let (attempt, last) = (self.sent, self.race.discarded.take());
+                self.fail(Error::TimedOut { policy: cut, attempt, last }, None)
+            }
+        }
+    }
+
+    /// Until when a call without an engine waits for its latest attempt, and whose limit that is.
+    fn limit(&self) -> (Option<HostTime>, Kind) {
+        let call = self.limit.map(|limit| (self.started + limit, Kind::Deadline));
+        let attempt = self.site.attempt.zip(self.race.latest_start());
+        let attempt = attempt.map(|(limit, started)| (started + limit, Kind::AttemptTimeout));
+        let first = call.into_iter().chain(attempt).min_by_key(|(until, _)| *until);
+        first.map_or((None, Kind::Deadline), |(until, policy)| (Some(until), policy))
+    }
+}
+
+/// The caller is gone. What ran is no evidence, unless the caller is an outer stack whose time was up: that is a timeout for
+/// whoever stands inside it, or an inner breaker would never see a stalled upstream.
+impl<T, E, F> Drop for Driver<'_, T, E, F> {
+    fn drop(&mut self) {
+        let Some(call) = self.call.take() else { return };
+        let reason = self.signal.as_ref().and_then(AbortSignal::reason);
+        let timed_out = reason.and_then(|reason| brand_of(&reason)).is_some_and(|brand| brand == TIMEOUT_ERROR);
+        isolate::with(|isolate| {
+            if timed_out {
+                for attempt in self.race.running() {
+                    let _ = isolate.settle(call, attempt, Outcome::new(Verdict::Timeout));
+                }
+            }
+            isolate.cancel(call);
+        });
+        isolate::tell();
+    }
+}
+
+/// Which limit ended an attempt: told by its age, since the engine knows but does not say.
+fn cut_by(site: &Site, started: HostTime, now: HostTime) -> Kind {
+    match site.attempt {
+        Some(limit) if now.since(started) >= limit => Kind::AttemptTimeout,
+        _ => Kind::Deadline,
+    }
+}

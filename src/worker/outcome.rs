@@ -1,0 +1,216 @@
+//! How an attempt ended, as the engine hears it. Errors are read by structure first (brands, marks the runtime sets, names)
+//! and by their words last, since words change: the rules of the JavaScript package (js/src/outcome.ts).
+
+use alloc::string::String;
+use core::any::Any;
+
+use ::worker::js_sys::{Array, Date, Promise, Reflect};
+use ::worker::wasm_bindgen::JsValue;
+use ::worker::{Response, ResponseBody};
+
+use crate::http::{outcome_of_status, retry_after};
+use crate::outcome::{Outcome, Overload, Verdict};
+use crate::time::Duration;
+
+use super::attempt::brand_of;
+use super::end::{Discarded, Done, Error, Failed};
+
+/// How the result of an operation ended. A response is read by its status and its `Retry-After`, an error of the runtime's
+/// by its marks, what another guard ended with by what that was. Any other value is a success, any other error a fault that
+/// may pass.
+#[must_use]
+pub fn outcome_of<T: 'static, E: 'static>(result: &Result<T, E>) -> Outcome {
+    match result {
+        Ok(value) => response_in(value).map_or(Outcome::new(Verdict::Success), outcome_of_response),
+        Err(error) => outcome_of_any(error),
+    }
+}
+
+/// Cancels the body of a result that nobody gets, and says what it was.
+pub fn discard<T: 'static, E: 'static>(result: Result<T, E>) -> Option<Discarded<E>> {
+    match result {
+        Err(error) => Some(Discarded::Error(error)),
+        Ok(value) => {
+            let response = response_in(&value)?;
+            if let ResponseBody::Stream(body) = response.body() {
+                // Not waited for, since it may never end; nor is it unheard of when it fails, as where the body is being read.
+                let _ = Promise::all_settled(&Array::of1(&body.cancel()));
+            }
+            Some(Discarded::Status(response.status_code()))
+        }
+    }
+}
+
+fn response_in(value: &dyn Any) -> Option<&Response> {
+    value.downcast_ref::<Response>().or_else(|| value.downcast_ref::<Done>().map(|done| &done.value))
+}
+
+fn outcome_of_response(response: &Response) -> Outcome {
+    let status = response.status_code();
+    let field = |name| response.headers().get(name).ok().flatten().filter(|field| field.len() <= LONGEST_FIELD);
+    let wait = (status >= 400)
+        .then(|| field("retry-after"))
+        .flatten()
+        .and_then(|wait| retry_after(wait.as_bytes(), Date::now() as u64, field("date").as_deref().map(str::as_bytes)));
+    outcome_of_status(status, wait)
+}
+
+fn outcome_of_any(error: &dyn Any) -> Outcome {
+    if let Some(error) = error.downcast_ref::<::worker::Error>() {
+        return marks_of(&error.to_js_value()).outcome();
+    }
+    let Some(Failed { error, .. }) = error.downcast_ref::<Failed>() else { return Outcome::new(Verdict::Transient) };
+    match error {
+        Error::Rejected { retry_after, .. } => {
+            Outcome { retry_after: retry_after.map(Duration::from), ..Outcome::new(Verdict::Rejected) }
+        }
+        Error::TimedOut { .. } => Outcome::new(Verdict::Timeout),
+        Error::Left(_) => Outcome::new(Verdict::Cancelled),
+        Error::Upstream(error) => marks_of(&error.to_js_value()).outcome(),
+    }
+}
+
+/// What an error of the runtime's says of itself.
+#[derive(Default)]
+struct Marks {
+    brand: Option<String>,
+    retry_after_ms: Option<f64>,
+    name: String,
+    /// Its own and its causes', in lower case.
+    words: String,
+    overloaded: bool,
+    /// Marked as a fault of the way.
+    passing: bool,
+}
+
+fn marks_of(error: &JsValue) -> Marks {
+    if !error.is_object() {
+        return Marks { words: error.as_string().unwrap_or_default().to_lowercase(), ..Marks::default() };
+    }
+    let property = |of: &JsValue, name: &str| Reflect::get(of, &name.into()).unwrap_or(JsValue::UNDEFINED);
+    let is = |name| property(error, name).is_truthy();
+    let mut words = String::new();
+    let mut link = error.clone();
+    for _ in 0..DEEPEST {
+        if !link.is_object() {
+            break;
+        }
+        words.push_str(&property(&link, "message").as_string().unwrap_or_default());
+        words.push('\n');
+        link = property(&link, "cause");
+    }
+    Marks {
+        brand: brand_of(error),
+        retry_after_ms: property(error, "retryAfterMs").as_f64(),
+        name: property(error, "name").as_string().unwrap_or_default(),
+        words: words.to_lowercase(),
+        overloaded: is("overloaded"),
+        passing: is("retryable") || is("durableObjectReset"),
+    }
+}
+
+impl Marks {
+    fn outcome(&self) -> Outcome {
+        let verdict = match (self.brand.as_deref(), self.name.as_str()) {
+            (Some("RejectedError"), _) => {
+                let retry_after = self.retry_after_ms.filter(|millis| *millis >= 0.0);
+                let retry_after = retry_after.map(|millis| Duration::from_millis(millis as u64));
+                return Outcome { retry_after, ..Outcome::new(Verdict::Rejected) };
+            }
+            (Some("TimeoutError"), _) => Verdict::Timeout,
+            (Some(_), _) => Verdict::Defect,
+            _ if self.overloaded => Verdict::Overload(Overload::Shedding),
+            (_, "AbortError") => Verdict::Cancelled,
+            (_, "TimeoutError") => Verdict::Timeout,
+            (_, "ReferenceError") => Verdict::Defect,
+            _ if self.passing => Verdict::Transient,
+            _ if MISTAKES.iter().any(|words| self.words.contains(words)) => Verdict::Defect,
+            _ => Verdict::Transient,
+        };
+        Outcome::new(verdict)
+    }
+}
+
+/// Mistakes of the caller's, which nothing but words tells. Everything else is taken for a fault on the way: a well-formed
+/// request that was not aborted has no other way to fail.
+const MISTAKES: &[&str] = &[
+    "body has already",
+    "body is already",
+    "body was already",
+    "already been used",
+    "already been read",
+    "already used",
+    "already read",
+    "body is unusable",
+    "disturbed",
+    "is locked",
+    "one-time-use body",
+    "cannot have a body",
+    "invalid url",
+    "unable to parse url",
+    "unknown scheme",
+    "too many redirects",
+    "too many subrequests",
+    "within global scope",
+    "on behalf of a different",
+    "illegal invocation",
+];
+
+/// How far causes are followed.
+const DEEPEST: usize = 5;
+/// Longer fields are nobody's honest answer. Ours.
+const LONGEST_FIELD: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(marks: Marks) -> Verdict {
+        marks.outcome().verdict
+    }
+
+    fn said(words: &str) -> Marks {
+        Marks { name: "Error".into(), words: words.to_lowercase(), ..Marks::default() }
+    }
+
+    #[test]
+    fn a_lost_connection_is_a_fault_of_the_way_in_whatever_words() {
+        for words in ["Network connection lost.", "internal error; reference = x1", "Load failed", ""] {
+            assert_eq!(verdict(said(words)), Verdict::Transient, "{words}");
+        }
+    }
+
+    #[test]
+    fn mistakes_of_the_callers_are_no_evidence() {
+        for words in [
+            "Body has already been used. It can only be used once.",
+            "A request with a one-time-use body (it was initialized from a stream) encountered a redirect",
+            "Too many redirects.",
+            "Too many subrequests by single Worker invocation.",
+            "Fetch API cannot load: unknown scheme",
+            "This ReadableStream is disturbed (has already been read from), and cannot be used as a body.",
+        ] {
+            assert_eq!(verdict(said(words)), Verdict::Defect, "{words}");
+        }
+    }
+
+    #[test]
+    fn marks_of_the_runtimes_outweigh_words() {
+        let shed = Marks { overloaded: true, passing: true, ..said("Durable Object is overloaded.") };
+        assert_eq!(verdict(shed), Verdict::Overload(Overload::Shedding));
+        let reset = Marks { passing: true, ..said("it is locked") };
+        assert_eq!(verdict(reset), Verdict::Transient);
+        let timeout = Marks { name: "TimeoutError".into(), ..Marks::default() };
+        assert_eq!(verdict(timeout), Verdict::Timeout);
+    }
+
+    #[test]
+    fn errors_of_other_guards_are_what_their_brand_says() {
+        let refused =
+            Marks { brand: Some("RejectedError".into()), retry_after_ms: Some(250.0), ..said("circuit-open") };
+        let outcome = refused.outcome();
+        assert_eq!((outcome.verdict, outcome.retry_after), (Verdict::Rejected, Some(Duration::from_millis(250))));
+        let cut = Marks { brand: Some("TimeoutError".into()), ..said("") };
+        assert_eq!(verdict(cut), Verdict::Timeout);
+    }
+}

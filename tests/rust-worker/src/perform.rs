@@ -1,0 +1,268 @@
+//! Performs an order: one guarded call, and what became of it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use forbear::event::FieldKind;
+use forbear::policy::Kind;
+use forbear::worker::{Config, Discarded, Done, Error, Failed, Guard, Report};
+use worker::js_sys::{Array, Date, JSON};
+use worker::wasm_bindgen::JsValue;
+use worker::wasm_bindgen_futures::spawn_local;
+use worker::{AbortController, Context, Delay, Fetcher, Response, Result, Stub};
+
+use crate::order::{Answer, get, is, outgoing, text};
+
+thread_local! {
+    static GUARDS: RefCell<BTreeMap<String, (Guard, Array)>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+pub enum Way<'a> {
+    Service(&'a Fetcher),
+    Object(&'a dyn Fn() -> Result<Stub>),
+}
+
+pub async fn perform(order: &JsValue) -> Result<JsValue> {
+    let (guard, events) = guard_for(&get(order, "guard"))?;
+    let request = outgoing(order).await?;
+    let abort = get(order, "abort");
+    let caller = Caller::new(&abort);
+    let listening = text(&abort, "on").map(|name| {
+        let caller = caller.clone();
+        guard.on(move |event| {
+            if event.name() == name {
+                caller.leave();
+            }
+        })
+    });
+    if is(&abort, "before") {
+        caller.leave();
+    }
+    let answer = Answer::default();
+    let began = Date::now();
+    if let Some(after) = get(&abort, "afterMs").as_f64() {
+        let caller = caller.clone();
+        spawn_local(async move {
+            Delay::from(Duration::from_millis(after as u64)).await;
+            caller.leave();
+        });
+    }
+    let mut call = guard.call();
+    if abort.is_object() {
+        call = call.signal(&caller.signal);
+    }
+    let result = call.fetch(request).await;
+    answer.set("tookMs", Date::now() - began);
+    let key = tell(&answer, &result);
+    if let Ok(Done { value: mut response, held: _held, .. }) = result {
+        if is(&abort, "atHeaders") {
+            caller.leave();
+        }
+        if get(order, "read").as_bool() != Some(false) {
+            match response.text().await {
+                Ok(body) => answer.set("body", body),
+                Err(error) => answer.set("bodyError", describe(&error.to_js_value())),
+            }
+        }
+    }
+    drop(listening);
+    answer.set("endedAfterMs", Date::now() - began);
+    answer.set("events", events);
+    answer.set("metrics", metrics(&guard, key.as_deref()));
+    Ok(answer.done())
+}
+
+/// So many calls one after the other, each with a timer and a signal: by how much they made the memory grow, in bytes, once
+/// the first of them had.
+pub async fn many(order: &JsValue) -> Result<JsValue> {
+    let guard = Guard::new(Config::from_js(&get(order, "guard"))?).map_err(|error| error.to_string())?;
+    let times = get(order, "times").as_f64().unwrap_or(0.0) as usize;
+    let caller = AbortController::default().signal();
+    let mut before = 0;
+    for call in 0..times {
+        if call == times / 10 {
+            before = core::arch::wasm32::memory_size(0);
+        }
+        let done = guard.call().signal(&caller).execute(|_| async { Ok::<_, worker::Error>(()) }).await;
+        done.map_err(worker::Error::from)?;
+        // Lets the runtime do what it does between its turns, as it does between requests.
+        if call % 100 == 0 {
+            Delay::from(Duration::from_millis(1)).await;
+        }
+    }
+    Ok(((core::arch::wasm32::memory_size(0) - before) as f64 * 65_536.0).into())
+}
+
+/// A call that is dropped while it waits: what the engine holds of it afterwards.
+pub async fn dropped(order: &JsValue) -> Result<JsValue> {
+    let (guard, events) = guard_for(&get(order, "guard"))?;
+    let request = outgoing(order).await?;
+    let in_flight = || guard.with_engine(|engine, _, _| engine.in_flight() as f64);
+    let mut call = Box::pin(guard.fetch(request));
+    let mut patience = Box::pin(Delay::from(Duration::from_millis(200)));
+    let answer = Answer::default();
+    std::future::poll_fn(|cx| {
+        assert!(call.as_mut().poll(cx).is_pending(), "the upstream stalls");
+        patience.as_mut().poll(cx)
+    })
+    .await;
+    answer.set("before", in_flight());
+    drop(call);
+    answer.set("after", in_flight());
+    answer.set("events", events);
+    Ok(answer.done())
+}
+
+/// A call through a binding.
+pub async fn through(order: &JsValue, way: Way<'_>, context: &Context) -> Result<JsValue> {
+    let (guard, events) = guard_for(&get(order, "guard"))?;
+    let request = outgoing(order).await?;
+    let call = guard.call().wait_until(context).key("bound");
+    let answer = Answer::default();
+    let result = match way {
+        Way::Service(service) => call.fetch_service(service, request).await,
+        Way::Object(stub) => call.fetch_object(stub, request).await,
+    };
+    tell(&answer, &result);
+    if let Ok(Done { value: mut response, held: _held, .. }) = result {
+        answer.set("body", response.text().await?);
+    }
+    answer.set("events", events);
+    Ok(answer.done())
+}
+
+/// Makes the guard "early" as its document says, before there is any request.
+pub fn make_early() {
+    let document =
+        JSON::parse(r#"{"name": "early", "timeout": {"total": "5s"}, "retry": {"backoff": {"base": 1, "cap": 1}}}"#);
+    guard_for(&document.expect("a text of ours")).expect("needs neither time nor entropy");
+}
+
+/// One guard a name, with all that ever happened in it.
+fn guard_for(config: &JsValue) -> Result<(Guard, Array)> {
+    let name = text(config, "name").unwrap_or_default();
+    if let Some(made) = GUARDS.with_borrow(|guards| guards.get(&name).cloned()) {
+        return Ok(made);
+    }
+    let guard = Guard::new(Config::from_js(config)?).map_err(|error| worker::Error::RustError(error.to_string()))?;
+    let events = Array::new();
+    let told = events.clone();
+    guard.on(move |event| _ = told.push(&event.to_js().expect("an event can be told"))).keep();
+    GUARDS.with_borrow_mut(|guards| guards.insert(name, (guard.clone(), events.clone())));
+    Ok((guard, events))
+}
+
+/// Who leaves when the order says so.
+#[derive(Clone)]
+struct Caller {
+    controller: Rc<RefCell<Option<AbortController>>>,
+    signal: worker::AbortSignal,
+    reason: JsValue,
+}
+
+impl Caller {
+    fn new(abort: &JsValue) -> Self {
+        let controller = AbortController::default();
+        let reason = text(abort, "reason").unwrap_or_else(|| "the caller left".into()).into();
+        Self { signal: controller.signal(), controller: Rc::new(RefCell::new(Some(controller))), reason }
+    }
+
+    fn leave(&self) {
+        if let Some(controller) = self.controller.borrow_mut().take() {
+            controller.abort_with_reason(self.reason.clone());
+        }
+    }
+}
+
+/// Puts the end of a call in an answer; gives its key.
+fn tell(answer: &Answer, result: &forbear::worker::Result<Response>) -> Option<String> {
+    let report = match result {
+        Ok(Done { value, report, .. }) => {
+            answer.set("status", value.status_code());
+            report
+        }
+        Err(Failed { error, report }) => {
+            answer.set("error", describe_error(error));
+            report
+        }
+    };
+    let Report { attempts, elapsed, stop_reason, key } = report;
+    let told = Answer::default();
+    told.set("attempts", *attempts);
+    told.set("elapsedMs", elapsed.as_millis() as f64);
+    told.set("stopReason", stop_reason.map_or("unguarded", |reason| reason.word()));
+    told.set("key", key.as_deref());
+    answer.set("report", told.done());
+    key.clone()
+}
+
+fn describe_error(error: &Error) -> JsValue {
+    let told = Answer::default();
+    match error {
+        Error::Left(reason) => return reason.clone(),
+        Error::Upstream(error) => return describe(&error.to_js_value()),
+        Error::Rejected { reason, policy, retry_after, last, .. } => {
+            told.set("name", "RejectedError");
+            told.set("reason", reason.word());
+            told.set("policy", policy.word());
+            told.set("retryAfterMs", retry_after.map(|wait| wait.as_millis() as f64));
+            told.set("cause", describe_discarded(last.as_ref()));
+        }
+        Error::TimedOut { policy, attempt, last } => {
+            told.set("name", "TimeoutError");
+            told.set("policy", policy.word());
+            told.set("attempt", *attempt);
+            told.set("cause", describe_discarded(last.as_ref()));
+        }
+    }
+    told.done()
+}
+
+fn describe_discarded(last: Option<&Discarded>) -> JsValue {
+    let told = Answer::default();
+    match last {
+        None => return JsValue::UNDEFINED,
+        Some(Discarded::Error(error)) => return describe(&error.to_js_value()),
+        Some(Discarded::Status(status)) => told.set("status", *status),
+        Some(Discarded::TimedOut(policy)) => {
+            told.set("name", "TimeoutError");
+            told.set("policy", policy.word());
+        }
+    }
+    told.done()
+}
+
+fn describe(error: &JsValue) -> JsValue {
+    if !error.is_object() {
+        return error.clone();
+    }
+    let told = Answer::default();
+    for name in ["name", "message", "code"] {
+        told.set(name, get(error, name));
+    }
+    told.done()
+}
+
+/// What the breaker knows of a key, as the JavaScript package reads it.
+fn metrics(guard: &Guard, key: Option<&str>) -> JsValue {
+    let told = Answer::default();
+    let Some(key) = key.and_then(|name| guard.key(name)) else { return told.done() };
+    let figures = Kind::Breaker.figures();
+    let mut numbers = vec![0.0; figures.len()];
+    let known = guard.with_engine(|engine, stack, now| {
+        engine.object(stack, Kind::Breaker).is_some_and(|breaker| engine.read(breaker, key, now, &mut numbers))
+    });
+    if known {
+        let breaker = Answer::default();
+        for (figure, number) in figures.iter().zip(numbers) {
+            match figure.kind {
+                FieldKind::Word(words) => breaker.set(figure.name, words[number as usize]),
+                _ => breaker.set(figure.name, number),
+            }
+        }
+        told.set("breaker", breaker.done());
+    }
+    told.done()
+}
