@@ -34,6 +34,7 @@ macro_rules! stack_config {
             };
 
             /// The place of one policy's settings.
+            #[inline(never)]
             pub fn slot(&mut self, kind: Kind) -> &mut dyn Slot {
                 match kind {
                     $(Kind::$Outer => &mut self.$outer,)*
