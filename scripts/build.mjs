@@ -50,17 +50,8 @@ async function buildWasm(wasmBindgen) {
     rmSync(glue, { recursive: true, force: true });
     await run(wasmBindgen, [compiled, "--target", "web", "--out-dir", glue, "--out-name", "forbear",
       "--remove-name-section", "--remove-producers-section"]);
-    // Without a target_features section wasm-opt assumes the oldest wasm; these are the features rustc has on by
-    // default for this target, and every host we name has had them since 2022.
-    await run(node22, [inRoot("node_modules", "binaryen", "bin", "wasm-opt"), join(glue, "forbear_bg.wasm"),
-      // Control flow laid out anew, and looked at twice: a hundredth smaller.
-      "--flatten", "--rereloop", "-Oz", "-Oz",
-      "--strip-debug", "--strip-producers", "--strip-target-features",
-      // No object lies in the first kilobyte (rustc puts the stack there), so offsets may be folded into loads.
-      "--low-memory-unused",
-      ...["bulk-memory", "multivalue", "mutable-globals", "nontrapping-float-to-int", "reference-types", "sign-ext"]
-        .map((feature) => `--enable-${feature}`),
-      "-o", join(glue, "forbear.wasm")]);
+    // Control flow laid out anew, and looked at twice: a hundredth smaller.
+    await wasmOpt(join(glue, "forbear_bg.wasm"), join(glue, "forbear.wasm"), ["--flatten", "--rereloop", "-Oz", "-Oz"]);
 
     mkdirSync(dist, { recursive: true });
     copyFileSync(join(glue, "forbear.wasm"), join(dist, "forbear.wasm"));
@@ -70,6 +61,19 @@ async function buildWasm(wasmBindgen) {
     write(join(dist, "inline.js"), `export default "${readFileSync(join(dist, "forbear.wasm"), "base64")}";\n`);
     write(join(dist, "inline.d.ts"), "/** The bytes of forbear.wasm in base64. */\ndeclare const base64: string;\nexport default base64;\n");
   });
+}
+
+/** Shrinks a module by these passes, and takes out what only debuggers read. */
+export async function wasmOpt(from, to, passes) {
+  // Without a target_features section wasm-opt assumes the oldest wasm; these are the features rustc has on by
+  // default for this target, and every host we name has had them since 2022.
+  await run(node22, [inRoot("node_modules", "binaryen", "bin", "wasm-opt"), from, ...passes,
+    "--strip-debug", "--strip-producers", "--strip-target-features",
+    // No object lies in the first kilobyte (rustc puts the stack there), so offsets may be folded into loads.
+    "--low-memory-unused",
+    ...["bulk-memory", "multivalue", "mutable-globals", "nontrapping-float-to-int", "reference-types", "sign-ext"]
+      .map((feature) => `--enable-${feature}`),
+    "-o", to]);
 }
 
 // ——— TypeScript ———
@@ -130,7 +134,7 @@ function removeStale(output, source, except) {
 // ——— doing nothing twice ———
 
 /** Runs `work` unless the same inputs were seen the last time and its outputs are still there. */
-async function step(name, inputs, outputs, work) {
+export async function step(name, inputs, outputs, work) {
   const stamp = inRoot("build", "stamps", name);
   const hash = createHash("sha256");
   for (const file of inputs) hash.update(file).update("\0").update(readFileSync(file));

@@ -4,9 +4,10 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, buildTests, files, tsc } from "./build.mjs";
+import { buildComponent } from "./component.mjs";
 import { buildRustWorker } from "./rust-worker.mjs";
-import { inRoot, main, options, printFailure, run, say, seconds, Stop } from "./run.mjs";
-import { ensureBrowsers, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, machineNode, node22 } from "./setup.mjs";
+import { captureOutput, inRoot, main, options, printFailure, run, say, seconds, Stop } from "./run.mjs";
+import { ensureBrowsers, ensureNpmPackages, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, machineNode, node22 } from "./setup.mjs";
 
 const PARTS = {
   engine: { title: "Engine: format, lints, Rust tests on this machine", work: testEngine },
@@ -14,6 +15,7 @@ const PARTS = {
   js: { title: "JavaScript package on Node", work: testJs },
   workers: { title: "JavaScript package in workerd, over real HTTP", work: testWorkers },
   "rust-worker": { title: "Rust Worker in workerd: the same faults, the same vectors", work: testRustWorker },
+  component: { title: "Engine as a component: the same vectors in wasmtime and in jco", work: testComponent },
 };
 
 /** For tests that start servers and measure time: this must hold on two cores. */
@@ -110,6 +112,28 @@ async function testRustWorker() {
   await run("cargo", ["test", "--features", "worker", "--doc", "worker", "--", "--quiet"]);
   for (const folder of ["examples/rust-worker", "tests/rust-worker"]) await buildRustWorker(folder, ["--dev"]);
   await nodeTest(node22, found(files(inRoot("js", "test", "rust-worker"), /\.test\.mjs$/), "js/test/rust-worker/*.test.mjs"), ONE_AT_A_TIME);
+}
+
+async function testComponent() {
+  await buildComponent();
+  const jco = inRoot("wit", "hosts", "jco");
+  await ensureNpmPackages(jco, "jco, which makes JavaScript of components", "a few seconds, 100 MB");
+  await run(node22, [join(jco, "transpile.mjs")]);
+  for (const node of [machineNode, node22]) await nodeTest(node, [join(jco, "vectors.test.mjs")]);
+
+  const wasmtime = ["--manifest-path", inRoot("wit", "hosts", "wasmtime", "Cargo.toml")];
+  say("The same in wasmtime (two minutes the first time)");
+  await run("cargo", ["fmt", ...wasmtime, "--check"], { fix: `cargo fmt ${wasmtime.join(" ")}` });
+  await run("cargo", ["test", ...wasmtime, "--locked", "--", "--quiet"]);
+
+  say("The story of examples/component, told by both");
+  const story = readFileSync(inRoot("examples", "component", "story.txt"), "utf8");
+  same(captureOutput(node22, [inRoot("examples", "component", "jco.mjs")]), story, "examples/component/jco.mjs");
+  same(captureOutput("cargo", ["run", "--quiet", ...wasmtime, "--locked", "--example", "story"]), story, "examples/component/wasmtime.rs");
+}
+
+function same(told, story, whose) {
+  if (told !== story) throw new Stop(`${whose} tells another story than examples/component/story.txt:\n${told}`);
 }
 
 async function nodeTest(node, tests, flags = []) {

@@ -11,6 +11,7 @@ use super::source::{root, sources};
 #[derive(Debug)]
 pub struct Row {
     pub option: String,
+    pub about: String,
     pub unit: String,
     pub range: String,
     pub default: String,
@@ -41,11 +42,13 @@ pub fn rows(page: &str) -> Vec<Row> {
         .take_while(|line| line.starts_with('|'))
         .map(|line| {
             let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
-            let [option, _, unit, range, default, source] = cells[..] else {
+            let [option, about, unit, range, default, source] = cells[..] else {
                 panic!("docs/policies/{page}.md: a row needs six cells: {line}")
             };
-            let [option, unit, range, default, source] = [option, unit, range, default, source].map(str::to_owned);
-            Row { option: option.trim_matches('`').to_owned(), unit, range, default, source, text: line.to_owned() }
+            let option = option.trim_matches('`');
+            let [option, about, unit, range, default, source] =
+                [option, about, unit, range, default, source].map(str::to_owned);
+            Row { option, about, unit, range, default, source, text: line.to_owned() }
         })
         .collect()
 }

@@ -10,6 +10,7 @@ mod imports;
 mod others;
 mod policies;
 mod source;
+mod wit;
 
 /// What must not be written outside tests: no panic is reachable.
 const NEVER: &[&str] =

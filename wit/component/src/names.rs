@@ -1,0 +1,118 @@
+//! Names of keys, and the numbers that the engine gave them. Both are bounded together: the engine decides which key is
+//! forgotten, and tells by giving its number to another name. A name too long to keep is known by its beginning, length and
+//! checksum.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use forbear::{Key, snapshot};
+
+pub struct Names {
+    /// Each at the place that is its key's number, behind its checksum, so that most are told apart without being read. A tree
+    /// would cost four kilobytes.
+    entries: Vec<Option<(u64, Box<str>)>>,
+}
+
+impl Names {
+    pub const fn new() -> Self {
+        Self { entries: Vec::new() }
+    }
+
+    /// The name's number; `NEW` where it has none.
+    pub fn key_of(&self, name: &str) -> Key {
+        let name = &*kept(name);
+        let sum = snapshot::checksum(name.as_bytes());
+        let is_its = |entry: &Option<(u64, Box<str>)>| {
+            entry.as_ref().is_some_and(|(other, its)| *other == sum && **its == *name)
+        };
+        self.entries.iter().position(is_its).map_or(Key::NEW, |place| Key::from_number(place as u16))
+    }
+
+    /// The name that has this number.
+    pub fn name_of(&self, key: Key) -> Option<&str> {
+        self.entries.get(usize::from(key.number()))?.as_ref().map(|(_, name)| &**name)
+    }
+
+    /// The engine gave this name a number. A number handed out again replaces the name that had it.
+    pub fn learn(&mut self, name: &str, key: Key) {
+        if !key.is_one_name() || key == Key::WHOLE {
+            return;
+        }
+        let place = usize::from(key.number());
+        while self.entries.len() <= place {
+            self.entries.push(None);
+        }
+        let name = kept(name);
+        let entry = (snapshot::checksum(name.as_bytes()), name.into());
+        if let Some(place) = self.entries.get_mut(place) {
+            *place = Some(entry);
+        }
+    }
+}
+
+/// What is kept of a name.
+fn kept(name: &str) -> Cow<'_, str> {
+    if name.len() <= LONGEST {
+        return name.into();
+    }
+    let Some((beginning, rest)) = (0..=KEPT).rev().find_map(|place| name.split_at_checked(place)) else {
+        return name.into();
+    };
+    let mut kept = String::from(beginning);
+    for number in [name.len() as u64, snapshot::checksum(rest.as_bytes())] {
+        kept.push('…');
+        push_number(&mut kept, number);
+    }
+    kept.into()
+}
+
+/// Writes a number in decimal; the formatting machinery of the standard library would cost some kilobytes.
+pub fn push_number(out: &mut String, number: u64) {
+    if number >= 10 {
+        push_number(out, number / 10);
+    }
+    out.push(char::from(b'0' + (number % 10) as u8));
+}
+
+const LONGEST: usize = 1_024;
+/// Leaves room for what stands behind it, so that a kept name is kept as it is.
+const KEPT: usize = 960;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_handed_out_again_replaces_the_name_that_had_it() {
+        let mut names = Names::new();
+        let (first, second) = (Key::from_number(2), Key::from_number(3));
+        names.learn("a", first);
+        names.learn("b", second);
+        names.learn("c", first);
+        assert_eq!((names.key_of("a"), names.key_of("b"), names.key_of("c")), (Key::NEW, second, first));
+        assert_eq!((names.name_of(first), names.name_of(second)), (Some("c"), Some("b")));
+    }
+
+    #[test]
+    fn nobody_has_the_keys_that_are_everybodys() {
+        let mut names = Names::new();
+        for key in [Key::WHOLE, Key::OVERFLOW, Key::NEW] {
+            names.learn("a", key);
+        }
+        assert_eq!(names.key_of("a"), Key::NEW);
+    }
+
+    #[test]
+    fn a_long_name_is_known_by_its_beginning_length_and_checksum() {
+        let mut names = Names::new();
+        let long = "ä".repeat(100_000);
+        names.learn(&long, Key::from_number(2));
+        assert_eq!(names.key_of(&long), Key::from_number(2));
+        let kept = names.name_of(Key::from_number(2)).unwrap().to_owned();
+        assert!(kept.len() <= LONGEST);
+        assert_eq!(names.key_of(&kept), Key::from_number(2));
+        assert_eq!(names.key_of(&(long + "ä")), Key::NEW);
+    }
+}

@@ -1,0 +1,45 @@
+//! `forbear-wit-tool componentize MODULE COMPONENT` makes a component of a module that wit-bindgen's macro prepared.
+//! `forbear-wit-tool interface COMPONENT` prints what it imports and exports, one a line.
+//!
+//! `npm run build:component` and the tests call it; it is all that stands between cargo and a component.
+
+use std::process::ExitCode;
+use std::{env, fs};
+
+mod componentize;
+mod interface;
+mod shorten;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &[&str]) -> Result<(), String> {
+    match *args {
+        ["componentize", module, component] => write(component, &componentize::componentize(&read(module)?)?),
+        ["interface", component] => {
+            interface::lines(&read(component)?)?.iter().for_each(|line| println!("{line}"));
+            Ok(())
+        }
+        _ => Err(USAGE.to_owned()),
+    }
+}
+
+fn read(path: &str) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|error| format!("{path}: {error}"))
+}
+
+fn write(path: &str, bytes: &[u8]) -> Result<(), String> {
+    fs::write(path, bytes).map_err(|error| format!("{path}: {error}"))
+}
+
+const USAGE: &str = "usage: forbear-wit-tool componentize MODULE COMPONENT
+       forbear-wit-tool interface COMPONENT";
