@@ -110,6 +110,7 @@ async function testRustWorker() {
   await run("cargo", ["clippy", ...targets, "--", "-D", "warnings"]);
   await run("cargo", ["test", "--features", "worker", "--lib", "worker", "--", "--quiet"]);
   await run("cargo", ["test", "--features", "worker", "--doc", "worker", "--", "--quiet"]);
+  await run("cargo", ["fmt", "--all", "--check"], { cwd: inRoot("examples", "rust-worker"), fix: "cargo fmt --all, in that folder" });
   for (const folder of ["examples/rust-worker", "tests/rust-worker"]) await buildRustWorker(folder, ["--dev"]);
   await nodeTest(node22, found(files(inRoot("js", "test", "rust-worker"), /\.test\.mjs$/), "js/test/rust-worker/*.test.mjs"), ONE_AT_A_TIME);
 }

@@ -7,6 +7,7 @@ import { after, before } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "../support/test.mjs";
 import { ok, stallHeaders, startUpstream, status, trickle } from "../support/upstream.mjs";
+import { client, until } from "../workers/support/clients.mjs";
 import { startRustWorker } from "./support.mjs";
 
 const RETRY = { attempts: 3, backoff: { base: 1, cap: 1 }, budget: false };
@@ -42,6 +43,50 @@ test("a call whose future is dropped leaves nothing held, counts as left, and it
 
 test("twenty thousand calls, each with a timer and a caller's signal, leave nothing behind in memory", async () => {
   assert.equal(await worker.ask("/many", { times: 20_000, guard: { name: "many", retry: RETRY, timeout: { attempt: "10s" } } }), 0);
+});
+
+test("an outer guard whose time is up is a timeout for the inner one too, whose breaker hears of it", async (t) => {
+  const upstream = await startUpstream(t, stallHeaders);
+  const guard = { name: "outer", timeout: { attempt: 150 }, retry: { ...RETRY, attempts: 2 } };
+  const answer = await worker.ask("/nested", { url: upstream.url, guard, inner: { name: "inner", breaker: {} } });
+  assert.equal(answer.error.name, "TimeoutError");
+  assert.deepEqual(verdicts(answer), ["timeout", "timeout"]);
+  assert.deepEqual(verdicts({ events: answer.innerEvents }), ["timeout", "timeout"]);
+  assert.deepEqual(answer.innerEvents.filter(({ type }) => type === "recorded").map(({ counted }) => counted), ["failure", "failure"]);
+  await Promise.all(upstream.seen.map(({ left }) => left));
+});
+
+test("an inner guard that refuses is a refusal for the outer one, which passes it on and repeats nothing", async (t) => {
+  const upstream = await startUpstream(t, status(500));
+  const inner = { name: "refusing", retry: false, breaker: { consecutiveFailures: 1 } };
+  const answer = await worker.ask("/nested", { url: upstream.url, guard: { name: "asking", retry: RETRY }, inner });
+  assert.deepEqual([answer.error.name, answer.error.reason, upstream.seen.length], ["RejectedError", "circuit-open", 1]);
+  assert.deepEqual(verdicts(answer), ["transient", "rejected"]);
+});
+
+test("clients that reset their connections take their requests with them; what those held comes back, and others go on", async (t) => {
+  const upstream = await startUpstream(t, stallHeaders);
+  const order = { url: upstream.url, guard: { name: "left", retry: RETRY, timeout: { attempt: 200 }, bulkhead: { concurrency: 3 } } };
+  const clients = [1, 2, 3].map(() => client(worker.origin, "/", order));
+  await until(() => upstream.seen.length === 3);
+  for (const { leave } of clients) leave();
+  upstream.behave(ok);
+  const began = Date.now();
+  const answer = await until(async () => {
+    const answer = await worker.ask("/", order);
+    return answer.error?.reason !== "bulkhead-full" && answer;
+  });
+  assert.equal(answer.body, "fine");
+  assert.ok(Date.now() - began > 4_000, "they were dropped: nobody has said that the calls are over");
+});
+
+test("a panic takes the instance and all it had learned; the next request has a fresh engine", async (t) => {
+  const upstream = await startUpstream(t, ok);
+  const order = { url: upstream.url, guard: { name: "doomed" } };
+  const before = await worker.ask("/", order);
+  assert.equal((await fetch(`${worker.origin}/panic`)).status, 500);
+  const after = await worker.ask("/", order);
+  assert.deepEqual([after.body, after.events.length], ["fine", before.events.length]);
 });
 
 test("a bound Worker that is busy is asked again, and one that stalls is cut by a signal of its own", async () => {

@@ -12,6 +12,7 @@ mod order;
 mod perform;
 #[path = "../../support/mod.rs"]
 mod support;
+mod told;
 
 /// At module scope, where clocks, timers and entropy are forbidden.
 #[event(start)]
@@ -24,6 +25,8 @@ async fn fetch(mut request: Request, env: Env, context: Context) -> Result<Respo
     let answer = match request.path().as_str() {
         "/" => perform::perform(&JSON::parse(&request.text().await?)?).await?,
         "/vectors" => vectors().into(),
+        "/nested" => perform::nested(&JSON::parse(&request.text().await?)?).await?,
+        "/panic" => panic!("on purpose: the instance dies, and the runtime's shim makes a fresh one"),
         "/many" => perform::many(&JSON::parse(&request.text().await?)?).await?,
         "/dropped" => perform::dropped(&JSON::parse(&request.text().await?)?).await?,
         "/service" => {

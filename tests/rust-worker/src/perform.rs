@@ -5,15 +5,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use forbear::event::FieldKind;
-use forbear::policy::Kind;
-use forbear::worker::{Config, Discarded, Done, Error, Failed, Guard, Report};
+use forbear::worker::{Config, Done, Failed, Guard};
 use worker::js_sys::{Array, Date, JSON};
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen_futures::spawn_local;
-use worker::{AbortController, Context, Delay, Fetcher, Response, Result, Stub};
+use worker::{AbortController, Context, Delay, Fetcher, Result, Stub};
 
 use crate::order::{Answer, get, is, outgoing, text};
+use crate::told::{describe, describe_error, metrics, tell};
 
 thread_local! {
     static GUARDS: RefCell<BTreeMap<String, (Guard, Array)>> = const { RefCell::new(BTreeMap::new()) };
@@ -140,6 +139,27 @@ pub fn make_early() {
     guard_for(&document.expect("a text of ours")).expect("needs neither time nor entropy");
 }
 
+/// A guard in a guard: the inner one hears of the outer one's patience by the attempt's signal.
+pub async fn nested(order: &JsValue) -> Result<JsValue> {
+    let (outer, outer_events) = guard_for(&get(order, "guard"))?;
+    let (inner, inner_events) = guard_for(&get(order, "inner"))?;
+    let inner = &inner;
+    let result = outer
+        .execute(|attempt| async move {
+            let request = outgoing(order).await?;
+            inner.call().signal(attempt.signal()).fetch(request).await.map_err(worker::Error::from)
+        })
+        .await;
+    let answer = Answer::default();
+    match result {
+        Ok(Done { value: Done { value: response, .. }, .. }) => answer.set("status", response.status_code()),
+        Err(Failed { error, .. }) => answer.set("error", describe_error(&error)),
+    }
+    answer.set("events", outer_events);
+    answer.set("innerEvents", inner_events);
+    Ok(answer.done())
+}
+
 /// One guard a name, with all that ever happened in it.
 fn guard_for(config: &JsValue) -> Result<(Guard, Array)> {
     let name = text(config, "name").unwrap_or_default();
@@ -174,95 +194,4 @@ impl Caller {
             controller.abort_with_reason(self.reason.clone());
         }
     }
-}
-
-/// Puts the end of a call in an answer; gives its key.
-fn tell(answer: &Answer, result: &forbear::worker::Result<Response>) -> Option<String> {
-    let report = match result {
-        Ok(Done { value, report, .. }) => {
-            answer.set("status", value.status_code());
-            report
-        }
-        Err(Failed { error, report }) => {
-            answer.set("error", describe_error(error));
-            report
-        }
-    };
-    let Report { attempts, elapsed, stop_reason, key } = report;
-    let told = Answer::default();
-    told.set("attempts", *attempts);
-    told.set("elapsedMs", elapsed.as_millis() as f64);
-    told.set("stopReason", stop_reason.map_or("unguarded", |reason| reason.word()));
-    told.set("key", key.as_deref());
-    answer.set("report", told.done());
-    key.clone()
-}
-
-fn describe_error(error: &Error) -> JsValue {
-    let told = Answer::default();
-    match error {
-        Error::Left(reason) => return reason.clone(),
-        Error::Upstream(error) => return describe(&error.to_js_value()),
-        Error::Rejected { reason, policy, retry_after, last, .. } => {
-            told.set("name", "RejectedError");
-            told.set("reason", reason.word());
-            told.set("policy", policy.word());
-            told.set("retryAfterMs", retry_after.map(|wait| wait.as_millis() as f64));
-            told.set("cause", describe_discarded(last.as_ref()));
-        }
-        Error::TimedOut { policy, attempt, last } => {
-            told.set("name", "TimeoutError");
-            told.set("policy", policy.word());
-            told.set("attempt", *attempt);
-            told.set("cause", describe_discarded(last.as_ref()));
-        }
-    }
-    told.done()
-}
-
-fn describe_discarded(last: Option<&Discarded>) -> JsValue {
-    let told = Answer::default();
-    match last {
-        None => return JsValue::UNDEFINED,
-        Some(Discarded::Error(error)) => return describe(&error.to_js_value()),
-        Some(Discarded::Status(status)) => told.set("status", *status),
-        Some(Discarded::TimedOut(policy)) => {
-            told.set("name", "TimeoutError");
-            told.set("policy", policy.word());
-        }
-    }
-    told.done()
-}
-
-fn describe(error: &JsValue) -> JsValue {
-    if !error.is_object() {
-        return error.clone();
-    }
-    let told = Answer::default();
-    for name in ["name", "message", "code"] {
-        told.set(name, get(error, name));
-    }
-    told.done()
-}
-
-/// What the breaker knows of a key, as the JavaScript package reads it.
-fn metrics(guard: &Guard, key: Option<&str>) -> JsValue {
-    let told = Answer::default();
-    let Some(key) = key.and_then(|name| guard.key(name)) else { return told.done() };
-    let figures = Kind::Breaker.figures();
-    let mut numbers = vec![0.0; figures.len()];
-    let known = guard.with_engine(|engine, stack, now| {
-        engine.object(stack, Kind::Breaker).is_some_and(|breaker| engine.read(breaker, key, now, &mut numbers))
-    });
-    if known {
-        let breaker = Answer::default();
-        for (figure, number) in figures.iter().zip(numbers) {
-            match figure.kind {
-                FieldKind::Word(words) => breaker.set(figure.name, words[number as usize]),
-                _ => breaker.set(figure.name, number),
-            }
-        }
-        told.set("breaker", breaker.done());
-    }
-    told.done()
 }
