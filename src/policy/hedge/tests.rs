@@ -1,5 +1,6 @@
 use super::*;
 
+mod pace;
 mod share;
 
 #[test]

@@ -1,0 +1,70 @@
+//! The pace by itself, without an engine around it.
+
+use alloc::vec::Vec;
+
+use super::*;
+use crate::key::Key;
+use crate::policy::hedge::pace::{Pace, Ran};
+use crate::ratio::Ratio;
+use crate::snapshot::{Damaged, Reader, Writer};
+use crate::time::Instant;
+
+const NOW: Instant = Instant::ORIGIN;
+const OTHER: Key = Key::from_number(2);
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn pace() -> Pace {
+    Pace::new(Config { quantile: Some(Ratio::from_percent(90)), after: ms(500), ..Config::default() }).unwrap()
+}
+
+/// One that knows a pace of these keys.
+fn measured(keys: &[Key]) -> Pace {
+    let mut pace = pace();
+    keys.iter().for_each(|key| (0..20).for_each(|_| pace.sample(*key, Ran::Whole(ms(40)), NOW)));
+    pace
+}
+
+fn saved(pace: &Pace) -> Vec<u8> {
+    let mut out = Writer::default();
+    pace.save(NOW, &mut out);
+    out.finish()
+}
+
+#[test]
+fn g6_what_was_given_up_before_it_was_slow_says_nothing() {
+    let mut pace = pace();
+    (0..40).for_each(|_| pace.sample(OTHER, Ran::AtLeast(ms(499)), NOW));
+    assert_eq!(pace.read(OTHER, NOW), None);
+    (0..20).for_each(|_| pace.sample(OTHER, Ran::AtLeast(ms(500)), NOW));
+    assert_eq!(pace.read(OTHER, NOW), Some(ms(500)));
+    // From then on it is the pace that tells what is slow.
+    let mut known = measured(&[OTHER]);
+    (0..100).for_each(|_| known.sample(OTHER, Ran::AtLeast(ms(39)), NOW));
+    assert_eq!(known.read(OTHER, NOW + ms(3_600_000)), None);
+    assert_eq!(known.read(OTHER, NOW), Some(ms(40)));
+}
+
+#[test]
+fn g6_a_key_that_is_given_to_somebody_else_has_no_pace() {
+    let mut pace = measured(&[OTHER]);
+    pace.forget(OTHER);
+    assert_eq!(pace.read(OTHER, NOW), None);
+}
+
+#[test]
+fn g6_keys_whose_pace_is_not_known_are_not_saved_and_of_a_damaged_snapshot_none_is_known() {
+    let mut pace = pace();
+    let new = saved(&pace);
+    pace.sample(OTHER, Ran::Whole(ms(40)), NOW);
+    assert_eq!(saved(&pace), new);
+    let bytes = saved(&measured(&[Key::WHOLE, OTHER]));
+    for end in 0..bytes.len() {
+        assert_eq!(pace.restore(NOW, &mut Reader::new(&bytes[..end])), Err(Damaged));
+        assert_eq!(saved(&pace), new);
+    }
+    pace.restore(NOW, &mut Reader::new(&bytes)).unwrap();
+    assert_eq!(saved(&pace), bytes);
+}
