@@ -120,7 +120,7 @@ async function testComponent() {
   const jco = inRoot("wit", "hosts", "jco");
   await ensureNpmPackages(jco, "jco, which makes JavaScript of components", "a few seconds, 100 MB");
   await run(node22, [join(jco, "transpile.mjs")]);
-  for (const node of [machineNode, node22]) await nodeTest(node, [join(jco, "vectors.test.mjs")]);
+  for (const node of [machineNode, node22]) await nodeTest(node, found(files(jco, /^(?!.*node_modules).*\.test\.mjs$/), "wit/hosts/jco/*.test.mjs"));
 
   const wasmtime = ["--manifest-path", inRoot("wit", "hosts", "wasmtime", "Cargo.toml")];
   say("The same in wasmtime (two minutes the first time)");

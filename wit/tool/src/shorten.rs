@@ -129,3 +129,26 @@ impl ReencodeComponent for Names {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_never_repeat_and_never_run_out() {
+        let all: Vec<String> = (0..2_000).map(letters).collect();
+        assert_eq!(
+            (all[0].as_str(), all[25].as_str(), all[26].as_str(), all[701].as_str(), all[702].as_str()),
+            ("a", "z", "aa", "zz", "aaa")
+        );
+        let distinct: std::collections::BTreeSet<&String> = all.iter().collect();
+        assert_eq!(distinct.len(), all.len());
+    }
+
+    #[test]
+    fn one_name_is_shortened_alike_wherever_it_stands() {
+        let mut names = Names::default();
+        let told = ["a:b/c@1.0.0#d", "import-func-d", "memory", "a:b/c@1.0.0#d"].map(|name| names.short(name));
+        assert_eq!(told, ["a", "b", "memory", "a"]);
+    }
+}

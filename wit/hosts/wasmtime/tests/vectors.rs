@@ -17,3 +17,10 @@ fn the_component_decides_as_recorded() {
         vectors::ALL.iter().flat_map(|(name, text)| replay::differences(name, text)).collect();
     assert!(differences.is_empty(), "{} answers differ:\n{}", differences.len(), differences.join("\n"));
 }
+
+#[test]
+fn a_wrong_answer_is_noticed() {
+    let (name, text) = vectors::ALL[0];
+    let wrong = text.replacen("\"delayMs\": 500", "\"delayMs\": 501", 1);
+    assert_eq!(replay::differences(name, &wrong).len(), 1);
+}
