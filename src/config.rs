@@ -1,6 +1,6 @@
 //! Configuration: parsed once into values that cannot be wrong.
 //!
-//! Every policy declares its options once, with [`options!`]: the field, its name for users, its default and its range
+//! Every policy declares its options once, with `options!`: the field, its name for users, its default and its range
 //! stand in one line, and the typed struct, the numbers that cross the wasm boundary, the generated tables of the docs
 //! and of the JavaScript shim all come from there.
 
@@ -243,7 +243,7 @@ const fn equal(one: &[u8], other: &[u8]) -> bool {
     at == one.len() && at == other.len()
 }
 
-/// What every policy's configuration can do; written by [`options!`].
+/// What every policy's configuration can do; written by `options!`.
 pub trait Config {
     /// The policy it configures.
     fn kind(&self) -> Kind;

@@ -175,7 +175,7 @@ impl Add<Duration> for HostTime {
 /// Makes engine time out of host readings.
 ///
 /// The requests of one isolate have clocks that lag each other, so small steps back are clamped. After a step back of
-/// [`STEP_BACK`] or more the host's clock was set: time is held until [`SETTLED_AFTER`] has passed on the new clock with
+/// `STEP_BACK` or more the host's clock was set: time is held until `SETTLED_AFTER` has passed on the new clock with
 /// no reading of the old one, and goes on from there. (Moving at once would let one lagging request add an hour.)
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clock {

@@ -40,7 +40,9 @@ fn page() -> String {
             "\n## [{title}](policies/{name}.md)\n\n| option | default | unit | source |\n|---|---|---|---|\n"
         );
         for row in docs::rows(&name) {
-            let _ = writeln!(page, "| `{}` | {} | {} | {} |", row.option, row.default, row.unit, row.source);
+            // A policy's page names its neighbours; this page stands above them.
+            let source = row.source.replace("](", "](policies/").replace("](policies/http", "](http");
+            let _ = writeln!(page, "| `{}` | {} | {} | {source} |", row.option, row.default, row.unit);
         }
     }
     page
