@@ -2,8 +2,9 @@
 // package of its own so that nobody else ever installs the neighbours:
 //   benches/              Rust: `cargo run --release`
 //   js/bench/bench.mjs    JavaScript, on Node 22, over dist/
+// A third measures what the middleware adds to a request under wasmtime: wit/middleware/bench.mjs.
 // Both print what they find and, given `--json FILE`, write a list of { case, ns, overDirectNs, peer, ratio }.
-// `npm run bench -- --json FILE` joins the two lists; `npm run bench -- rust` or `-- js` runs one.
+// `npm run bench -- --json FILE` joins the lists; `npm run bench -- rust`, `-- js` or `-- middleware` runs one.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,8 +13,8 @@ import { build } from "./build.mjs";
 import { inRoot, main, options, printFailure, run, Stop } from "./run.mjs";
 import { ensureNpmPackages, node22 } from "./setup.mjs";
 
-const PROGRAMS = { rust: benchRust, js: benchJs };
-const SOURCES = { rust: "benches/Cargo.toml", js: "js/bench/bench.mjs" };
+const PROGRAMS = { rust: benchRust, js: benchJs, middleware: benchMiddleware };
+const SOURCES = { rust: "benches/Cargo.toml", js: "js/bench/bench.mjs", middleware: "wit/middleware/bench.mjs" };
 
 main(async () => {
   const { rest, json } = options();
@@ -50,4 +51,9 @@ async function benchJs(file) {
   await build();
   await ensureNpmPackages(inRoot("js", "bench"), "the neighbours to measure against", "a few seconds");
   await run(node22, [inRoot("js", "bench", "bench.mjs"), "--json", file]);
+}
+
+async function benchMiddleware(file) {
+  await build();
+  await run(node22, [inRoot("wit", "middleware", "bench.mjs"), "--json", file]);
 }

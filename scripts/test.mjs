@@ -7,7 +7,7 @@ import { build, buildTests, files, tsc } from "./build.mjs";
 import { buildComponent } from "./component.mjs";
 import { buildRustWorker } from "./rust-worker.mjs";
 import { captureOutput, inRoot, main, options, printFailure, run, say, seconds, Stop } from "./run.mjs";
-import { ensureBrowsers, ensureNpmPackages, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, machineNode, node22 } from "./setup.mjs";
+import { ensureBrowsers, ensureNodeModules, ensureNpmPackages, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, ensureWasmtime, machineNode, node22 } from "./setup.mjs";
 
 const PARTS = {
   engine: { title: "Engine: format, lints, Rust tests on this machine", work: testEngine },
@@ -16,6 +16,7 @@ const PARTS = {
   workers: { title: "JavaScript package in workerd, over real HTTP", work: testWorkers },
   "rust-worker": { title: "Rust Worker in workerd: the same faults, the same vectors", work: testRustWorker },
   component: { title: "Engine as a component: the same vectors in wasmtime and in jco", work: testComponent },
+  middleware: { title: "Middleware between a component and its client, under wasmtime serve", work: testMiddleware },
 };
 
 /** For tests that start servers and measure time: this must hold on two cores. */
@@ -135,6 +136,13 @@ async function testComponent() {
 
 function same(told, story, whose) {
   if (told !== story) throw new Stop(`${whose} tells another story than examples/component/story.txt:\n${told}`);
+}
+
+async function testMiddleware() {
+  const tests = found(files(inRoot("wit", "middleware", "tests"), /\.test\.mjs$/), "wit/middleware/tests/*.test.mjs");
+  await ensureNodeModules();
+  await ensureWasmtime();
+  await nodeTest(node22, tests, ONE_AT_A_TIME);
 }
 
 async function nodeTest(node, tests, flags = []) {

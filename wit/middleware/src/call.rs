@@ -67,7 +67,7 @@ impl Call {
     async fn drive(mut self, mut upload: Upload, mut decision: Decision) -> Result<Response, ErrorCode> {
         loop {
             if self.must_end(&upload, &decision) {
-                return self.finish(&mut upload, self.sent, None);
+                return self.finish(&mut upload, self.sent, false);
             }
             match decision.step {
                 Step::Send(number) => {
@@ -80,7 +80,7 @@ impl Call {
                     if !held {
                         self.over();
                     }
-                    return self.finish(&mut upload, attempt, decision.at.filter(|_| held));
+                    return self.finish(&mut upload, attempt, held);
                 }
                 Step::Reject(refusal) => {
                     self.over();
@@ -149,21 +149,15 @@ impl Call {
         ended.map_or(forbear::Outcome::new(forbear::Verdict::Cancelled), |ended| outcome::of(&ended.result))
     }
 
-    /// Hands over this attempt's result; without one, it timed out. A call that is held, and is to be heard of next at this
-    /// instant, goes on until its body ends.
-    fn finish(
-        &mut self,
-        upload: &mut Upload,
-        number: AttemptNumber,
-        beat_at: Option<HostTime>,
-    ) -> Result<Response, ErrorCode> {
+    /// Hands over this attempt's result; without one, it timed out. A call that is to be held goes on until its body ends.
+    fn finish(&mut self, upload: &mut Upload, number: AttemptNumber, hold: bool) -> Result<Response, ErrorCode> {
         let place = self.ended.iter().position(|ended| ended.number == number).ok_or(outcome::TIMED_OUT)?;
         let Ended { result, delivery, .. } = self.ended.swap_remove(place);
         upload.tell(delivery);
         match (result, self.id) {
-            (Ok(response), Some(id)) if beat_at.is_some() => {
+            (Ok(response), Some(id)) if hold => {
                 self.over();
-                Ok(held::to_its_end(response, id, beat_at))
+                Ok(held::to_its_end(response, id))
             }
             (result, _) => result,
         }
@@ -179,7 +173,7 @@ impl Call {
             poll_fn(|context| self.poll(None, context)).await;
         }
         let number = self.ended.last().map_or(self.sent, |ended| ended.number);
-        self.finish(&mut upload, number, None)
+        self.finish(&mut upload, number, false)
     }
 
     /// The engine has nothing more to hear from it.

@@ -2,73 +2,88 @@
 //! end. Nothing is collected; a piece is passed on before the next one is read.
 
 use alloc::vec::Vec;
-use core::cell::Cell;
 use core::future::{Future, poll_fn};
-use core::pin::pin;
+use core::pin::{Pin, pin};
 use core::task::Poll;
 
-use forbear::{CallId, HostTime};
-use wit_bindgen::{StreamResult, spawn_local};
+use forbear::CallId;
+use wit_bindgen::{StreamReader, StreamResult, StreamWriter, spawn_local};
 
-use crate::bindings::wasi::clocks::monotonic_clock::wait_until;
+use crate::bindings::wasi::clocks::monotonic_clock::wait_for;
 use crate::bindings::{ErrorCode, Response, wit_future, wit_stream};
 use crate::site;
 use crate::upload::CHUNK;
 
-/// The same response; the call is over when its body is. The engine wants to hear of it at `beat_at`.
-pub fn to_its_end(response: Response, call: CallId, beat_at: Option<HostTime>) -> Response {
-    let hold = Hold { call, beat_at: Cell::new(beat_at) };
+/// The same response; the call is over when its body is.
+pub fn to_its_end(response: Response, call: CallId) -> Response {
     let (status, headers) = (response.get_status_code(), response.get_headers().clone());
     let (told, heard) = wit_future::new(cut_short);
-    let (mut source, trailers) = Response::consume_body(response, heard);
-    let (mut out, contents) = wit_stream::new();
+    let (source, trailers) = Response::consume_body(response, heard);
+    let (out, contents) = wit_stream::new();
     let (passed_on, transmission) = Response::new(headers, Some(contents), trailers);
     let _ = passed_on.set_status_code(status);
     spawn_local(async move {
         let _ = told.write(transmission.await).await;
     });
-    spawn_local(async move {
-        loop {
-            let (result, bytes) = hold.while_it_lasts(source.read(Vec::with_capacity(CHUNK))).await;
-            if !hold.while_it_lasts(out.write_all(bytes)).await.is_empty() || result == StreamResult::Dropped {
-                return;
-            }
-        }
-    });
+    spawn_local(pass(Hold(call), source, out));
     passed_on
 }
 
-/// Gives the slot back when it is dropped, by whomever.
-struct Hold {
-    call: CallId,
-    beat_at: Cell<Option<HostTime>>,
+async fn pass(hold: Hold, mut source: StreamReader<u8>, mut out: StreamWriter<u8>) {
+    loop {
+        let mut read = pin!(source.read(Vec::with_capacity(CHUNK)));
+        let (result, bytes) = loop {
+            if let Some(piece) = hold.for_a_beat(read.as_mut()).await {
+                break piece;
+            }
+            // Whether somebody still waits for what is read shows in writes only; one of nothing is enough.
+            if hold.to_the_end(out.write(Vec::new())).await.0 == StreamResult::Dropped {
+                return;
+            }
+        };
+        if !hold.to_the_end(out.write_all(bytes)).await.is_empty() || result == StreamResult::Dropped {
+            return;
+        }
+    }
 }
 
+/// Gives the slot back when it is dropped, by whomever.
+struct Hold(CallId);
+
 impl Hold {
-    /// Waits, and lets the engine hear meanwhile that the call is still there.
-    async fn while_it_lasts<T>(&self, work: impl Future<Output = T>) -> T {
+    async fn to_the_end<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         loop {
-            let mut beat = pin!(wait_until(self.beat_at.get().map_or(u64::MAX, HostTime::as_nanos)));
-            let done = poll_fn(|context| match work.as_mut().poll(context) {
-                Poll::Ready(done) => Poll::Ready(Some(done)),
-                Poll::Pending => beat.as_mut().poll(context).map(|()| None),
-            });
-            if let Some(done) = done.await {
+            if let Some(done) = self.for_a_beat(work.as_mut()).await {
                 return done;
             }
-            let heard = site::with(|site| site.wake(self.call));
-            self.beat_at.set(heard.ok().and_then(|decision| decision.at));
         }
+    }
+
+    /// Waits for a while, after which the engine hears that the call is still there.
+    async fn for_a_beat<T>(&self, mut work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+        let mut beat = pin!(wait_for(BEAT_NANOS));
+        let done = poll_fn(|context| match work.as_mut().poll(context) {
+            Poll::Ready(done) => Poll::Ready(Some(done)),
+            Poll::Pending => beat.as_mut().poll(context).map(|()| None),
+        });
+        let done = done.await;
+        if done.is_none() {
+            let _ = site::with(|site| site.wake(self.0));
+        }
+        done
     }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let _ = site::with(|site| site.cancel(self.call));
+        let _ = site::with(|site| site.cancel(self.0));
     }
 }
 
 fn cut_short() -> Result<(), ErrorCode> {
     Err(ErrorCode::ConnectionTerminated)
 }
+
+/// Ours: how long a slot may stay taken after its reader has left; more often than the engine asks for.
+const BEAT_NANOS: u64 = 1_000_000_000;

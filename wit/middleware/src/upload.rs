@@ -38,8 +38,8 @@ enum Body {
     /// Too long to be kept: handed over as it is, once.
     Once(RefCell<Option<(StreamReader<u8>, FutureReader<Ending>)>>),
     Kept(Recording),
-    /// Nothing but trailers, maybe.
-    Empty(Recording),
+    /// Nothing, and so no trailers either: HTTP/1.1 has them behind chunks alone (RFC 9112, section 7.1.2).
+    Empty,
 }
 
 type Transmitted = Result<(), ErrorCode>;
@@ -57,19 +57,22 @@ impl Upload {
         let options = request.get_options().map(|options| options.clone());
         let (told, heard) = wit_future::new(not_transmitted);
         let (source, trailers) = Request::consume_body(request, heard);
-        let body = if length.is_some_and(|length| length > most) {
+        let body = if length == Some(0) {
+            Body::Empty
+        } else if length.is_some_and(|length| length > most) {
             Body::Once(RefCell::new(Some((source, trailers))))
         } else {
-            let mut begun = Vec::new();
             let mut source = Some(source);
-            if length.is_none() && facts::is_bodyless(&method) {
-                begun = more(&mut source, CHUNK).await;
+            let peeks = length.is_none() && facts::is_bodyless(&method);
+            let begun = if peeks { more(&mut source, CHUNK).await } else { Vec::new() };
+            if source.is_none() && begun.is_empty() {
+                Body::Empty
+            } else {
+                let tape = Tape::new(most as usize, begun);
+                let listener = tape.listen();
+                spawn_local(record(tape, source, trailers));
+                Body::Kept(listener)
             }
-            let is_empty = length == Some(0) || (source.is_none() && begun.is_empty());
-            let tape = Tape::new(most as usize, begun);
-            let listener = tape.listen();
-            spawn_local(record(tape, source, trailers));
-            if is_empty { Body::Empty(listener) } else { Body::Kept(listener) }
         };
         Self { method, scheme, authority, path, headers, options, body, told: Some(told) }
     }
@@ -78,7 +81,8 @@ impl Upload {
     pub fn can_be_sent(&self) -> bool {
         match &self.body {
             Body::Once(body) => body.borrow().is_some(),
-            Body::Kept(listener) | Body::Empty(listener) => listener.is_whole(),
+            Body::Kept(listener) => listener.is_whole(),
+            Body::Empty => true,
         }
     }
 
@@ -87,17 +91,14 @@ impl Upload {
         let (contents, trailers, listener) = match &self.body {
             Body::Once(body) => match body.take() {
                 Some((contents, trailers)) => (Some(contents), trailers, None),
-                None => (None, wit_future::new(no_trailers).1, None),
+                None => (None, no_trailers(), None),
             },
-            Body::Kept(own) => {
-                let (contents, out) = wit_stream::new();
-                let (trailers, listener) = play(own, Some(contents));
-                (Some(out), trailers, Some(listener))
+            Body::Kept(recording) => {
+                let (out, contents) = wit_stream::new();
+                let (trailers, listener) = play(recording, out);
+                (Some(contents), trailers, Some(listener))
             }
-            Body::Empty(own) => {
-                let (trailers, listener) = play(own, None);
-                (None, trailers, Some(listener))
-            }
+            Body::Empty => (None, no_trailers(), None),
         };
         let options = self.options.as_ref().map(RequestOptions::clone);
         let (request, transmission) = Request::new(self.headers.clone(), contents, trailers, options);
@@ -152,22 +153,20 @@ async fn while_heard<T>(tape: &Tape<Rc<Ending>>, work: impl Future<Output = T>) 
 }
 
 /// Plays the body to an attempt. Written beside the attempt and never before it: whoever waits for a reader waits for ever.
-fn play(own: &Recording, contents: Option<StreamWriter<u8>>) -> (FutureReader<Ending>, Recording) {
-    let listener = own.another();
+fn play(recording: &Recording, mut out: StreamWriter<u8>) -> (FutureReader<Ending>, Recording) {
+    let listener = recording.another();
     let mut player = listener.play();
     let (trailers, read) = wit_future::new(broken_off);
     spawn_local(async move {
-        let mut contents = contents;
         loop {
             match poll_fn(|context| player.poll(context)).await {
                 Piece::Bytes(bytes) => {
-                    let Some(contents) = &mut contents else { continue };
-                    if !contents.write_all(bytes).await.is_empty() {
-                        return;
+                    if !out.write_all(bytes).await.is_empty() {
+                        return; // nobody takes it any more
                     }
                 }
                 Piece::End(ending) => {
-                    drop(contents);
+                    drop(out);
                     let _ = trailers.write(copy(&ending)).await;
                     return;
                 }
@@ -178,10 +177,11 @@ fn play(own: &Recording, contents: Option<StreamWriter<u8>>) -> (FutureReader<En
     (read, listener)
 }
 
+/// Whose body was broken off by the application, for whatever reason, is broken off.
 fn copy(ending: &Ending) -> Ending {
     match ending {
         Ok(trailers) => Ok(trailers.as_ref().map(Trailers::clone)),
-        Err(error) => Err(error.clone()),
+        Err(_) => broken_off(),
     }
 }
 
@@ -190,8 +190,9 @@ fn broken_off() -> Ending {
     Err(ErrorCode::ConnectionTerminated)
 }
 
-fn no_trailers() -> Ending {
-    Ok(None)
+fn no_trailers() -> FutureReader<Ending> {
+    // The writing end is dropped, which writes this.
+    wit_future::new(|| Ok(None)).1
 }
 
 fn not_transmitted() -> Transmitted {

@@ -1,12 +1,16 @@
 //! `forbear-wit-tool componentize MODULE COMPONENT` makes a component of a module that wit-bindgen's macro prepared.
+//! `forbear-wit-tool configure SETTINGS COMPONENT` makes one of a file of settings.
+//! `forbear-wit-tool compose APPLICATION MIDDLEWARE [CONFIGURATION] COMPONENT` puts an application behind the middleware.
 //! `forbear-wit-tool interface COMPONENT` prints what it imports and exports, one a line.
 //!
-//! `npm run build:component` and the tests call it; it is all that stands between cargo and a component.
+//! `npm run build:component`, `npm run compose` and the tests call it; it is all that stands between cargo and a component.
 
 use std::process::ExitCode;
 use std::{env, fs};
 
 mod componentize;
+mod compose;
+mod configuration;
 mod interface;
 mod shorten;
 
@@ -25,6 +29,15 @@ fn main() -> ExitCode {
 fn run(args: &[&str]) -> Result<(), String> {
     match *args {
         ["componentize", module, component] => write(component, &componentize::componentize(&read(module)?)?),
+        ["configure", settings, component] => {
+            let text = fs::read_to_string(settings).map_err(|error| format!("{settings}: {error}"))?;
+            write(component, &configuration::component(&text).map_err(|error| format!("{settings}: {error}"))?)
+        }
+        ["compose", application, middleware, ref configuration @ .., component] if configuration.len() < 2 => {
+            let configuration = configuration.first().map(|path| read(path)).transpose()?;
+            let composed = compose::compose(&read(application)?, &read(middleware)?, configuration.as_deref());
+            write(component, &composed.map_err(|error| format!("{application}: {error}"))?)
+        }
         ["interface", component] => {
             interface::lines(&read(component)?)?.iter().for_each(|line| println!("{line}"));
             Ok(())
@@ -42,4 +55,6 @@ fn write(path: &str, bytes: &[u8]) -> Result<(), String> {
 }
 
 const USAGE: &str = "usage: forbear-wit-tool componentize MODULE COMPONENT
+       forbear-wit-tool configure SETTINGS COMPONENT
+       forbear-wit-tool compose APPLICATION MIDDLEWARE [CONFIGURATION] COMPONENT
        forbear-wit-tool interface COMPONENT";

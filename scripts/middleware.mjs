@@ -1,0 +1,59 @@
+// The middleware for WASI 0.3 as a component, and the applications it is composed with. Each step remembers the hash of what
+// went in and is skipped while that has not changed.
+//
+//   target/…/forbear_middleware.wasm   cargo
+//   build/component/middleware.wasm    after wasm-opt, as a component
+
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { step, wasmOpt } from "./build.mjs";
+import { captureOutput, inRoot, run, say } from "./run.mjs";
+import { ensureNodeModules, ensureRustTarget } from "./setup.mjs";
+
+const folder = inRoot("build", "component");
+const target = process.env.CARGO_TARGET_DIR ?? inRoot("target");
+const tool = join(target, "debug", "forbear-wit-tool");
+
+/** The middleware's component: before a `client`, or before a `handler`. */
+export const buildMiddleware = (form = "client") =>
+  buildComponent("forbear-middleware", form === "client" ? "middleware" : "middleware-handler", form === "client" ? [] : [form]);
+
+/** A component from a crate of the workspace. */
+export async function buildComponent(crate, name, features = []) {
+  await ensureNodeModules();
+  await ensureRustTarget();
+  await buildTool();
+  say(`Compiling ${crate} to wasm (half a minute the first time)`);
+  await run("cargo", ["build", "--quiet", "--release", "--package", crate, "--lib", "--features", features.join(), "--target", "wasm32-unknown-unknown"]);
+  const compiled = join(target, "wasm32-unknown-unknown", "release", `${crate.replaceAll("-", "_")}.wasm`);
+  const component = join(folder, `${name}.wasm`);
+  const tools = [inRoot("Cargo.lock"), inRoot("package-lock.json"), inRoot("scripts", "build.mjs")];
+  await step(`component-${name}`, [compiled, ...tools], [component], async () => {
+    mkdirSync(folder, { recursive: true });
+    const shrunk = join(folder, `${name}.module.wasm`);
+    await wasmOpt(compiled, shrunk, ["--flatten", "--simplify-locals-nonesting", "--rereloop", "-Oz", "-Oz", "--dae-optimizing", "--reorder-functions", "--reorder-locals"]);
+    await run(tool, ["componentize", shrunk, component]);
+  });
+  return component;
+}
+
+/** What a component imports and exports, a line each. */
+export async function interfaceOf(component) {
+  await buildTool();
+  return captureOutput(tool, ["interface", component]);
+}
+
+/** The application behind the middleware, as one component. Without a file of settings the host brings them. */
+export async function compose(application, out, settings, form) {
+  const middleware = await buildMiddleware(form);
+  const configuration = settings && `${out}.configuration.wasm`;
+  try {
+    if (settings) await run(tool, ["configure", settings, configuration]);
+    await run(tool, ["compose", application, middleware, ...(configuration ? [configuration] : []), out]);
+  } finally {
+    if (configuration) rmSync(configuration, { force: true });
+  }
+}
+
+let built;
+const buildTool = () => (built ??= run("cargo", ["build", "--quiet", "--package", "forbear-wit-tool"]));

@@ -1,0 +1,70 @@
+//! An application that knows nothing of forbear: it passes every request on to the upstream that the request names, with its
+//! body as it comes, and answers with what comes back.
+//!
+//! `x-upstream` names the upstream; `x-keep` makes it keep the future that tells how its request was transmitted, which most
+//! applications drop; `x-streamed` makes it not say how long a body is.
+
+#![allow(missing_docs, unsafe_code)]
+
+use wasi::http::client;
+use wasi::http::types::{ErrorCode, Fields, Request, Response, Scheme};
+use wit_bindgen::spawn_local;
+
+wit_bindgen::generate!({
+    path: "../../wit",
+    inline: "
+        package forbear:test-application;
+        world application {
+          import wasi:http/client@0.3.0;
+          export wasi:http/handler@0.3.0;
+        }
+    ",
+    generate_all,
+});
+
+struct Application;
+
+impl exports::wasi::http::handler::Guest for Application {
+    async fn handle(request: Request) -> Result<Response, ErrorCode> {
+        let headers = request.get_headers().copy_all();
+        let field = |name: &str| headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
+        let (method, path) = (request.get_method(), request.get_path_with_query());
+        let has_body = field("content-length").is_some();
+        let (contents, trailers) = Request::consume_body(request, wit_future::new(|| Ok(())).1);
+        let passed_on = Fields::new();
+        for (name, value) in &headers {
+            let is_length = name == "content-length" && field("x-streamed").is_none();
+            if is_length || name == "idempotency-key" {
+                passed_on.append(name, value).unwrap();
+            }
+        }
+        let (request, transmission) = Request::new(passed_on, has_body.then_some(contents), trailers, None);
+        request.set_method(&method).unwrap();
+        request.set_scheme(Some(&Scheme::Http)).unwrap();
+        request.set_path_with_query(path.as_deref()).unwrap();
+        request.set_authority(field("x-upstream").and_then(|value| String::from_utf8(value).ok()).as_deref()).unwrap();
+        if field("x-keep").is_some() {
+            spawn_local(async move { drop(transmission.await) });
+        } else {
+            drop(transmission);
+        }
+        match client::send(request).await {
+            Ok(response) => Ok(response),
+            Err(error) => Ok(tell(&error)),
+        }
+    }
+}
+
+/// What went wrong, for the tests to read.
+fn tell(error: &ErrorCode) -> Response {
+    let text = format!("{error:?}").into_bytes();
+    let (mut out, contents) = wit_stream::new();
+    spawn_local(async move { drop(out.write_all(text).await) });
+    let (response, _) = Response::new(Fields::new(), Some(contents), wit_future::new(|| Ok(None)).1);
+    response.set_status_code(502).unwrap();
+    response
+}
+
+// A linker of this machine's own does not take the names of exports.
+#[cfg(target_family = "wasm")]
+export!(Application);

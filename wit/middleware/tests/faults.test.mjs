@@ -1,0 +1,97 @@
+// An application that knows nothing of forbear, behind the middleware, under `wasmtime serve`: what becomes of its requests
+// when its upstream fails.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { echo, ok, onceOthersLeft, refusingUpstream, reset, slow, stallHeaders, startUpstream, status } from "../../../js/test/support/upstream.mjs";
+import { serveGuarded } from "./support/serve.mjs";
+
+const QUICK = "retry.backoff.base = 1ms\nretry.backoff.cap = 5ms\nretry.budget = off\n";
+const post = { method: "POST", body: "the whole body", headers: { "idempotency-key": "7" } };
+
+test("an upstream that fails twice answers the application at last, with the body it sent", async (t) => {
+  const server = await serveGuarded(t, QUICK);
+  for (const headers of [{}, { "x-streamed": "1" }, { "x-keep": "1" }]) {
+    const upstream = await startUpstream(t, status(503), reset, echo);
+    const response = await server.ask(upstream, { ...post, headers: { ...post.headers, ...headers } });
+    assert.equal(response.status, 200);
+    assert.deepEqual(await response.json(), { method: "POST", body: "the whole body", count: 3 });
+    assert.deepEqual(upstream.seen.map(({ body }) => body), Array(3).fill("the whole body"));
+  }
+});
+
+test("a POST that nobody called repeatable is sent once", async (t) => {
+  const server = await serveGuarded(t, QUICK);
+  const upstream = await startUpstream(t, status(500), ok);
+  assert.equal((await server.ask(upstream, { method: "POST", body: "once" })).status, 500);
+  assert.equal(upstream.seen.length, 1);
+});
+
+test("an attempt that takes too long ends, its connection closes, and the next one answers", async (t) => {
+  const server = await serveGuarded(t, `${QUICK}attemptTimeout.attempt = 300ms`);
+  const upstream = await startUpstream(t, slow(2_000), onceOthersLeft(ok));
+  const began = performance.now();
+  const response = await server.ask(upstream, { method: "PUT", body: "put" });
+  assert.equal(await response.text(), "fine");
+  assert.ok(performance.now() - began < 1_500, `took ${performance.now() - began} ms`);
+  assert.equal(upstream.seen.length, 2);
+});
+
+test("a call that runs out of time ends as a timeout, and its connection closes", async (t) => {
+  const server = await serveGuarded(t, `${QUICK}deadline.total = 400ms\nattemptTimeout = off`);
+  const upstream = await startUpstream(t, stallHeaders);
+  const response = await server.ask(upstream);
+  assert.equal(response.status, 502);
+  assert.match(await response.text(), /HttpResponseTimeout/);
+  await upstream.seen[0].left;
+});
+
+test("a request whose connection was refused is sent again, whatever its method", async (t) => {
+  const server = await serveGuarded(t, "retry.backoff.base = 300ms\nretry.backoff.jitter = none");
+  const upstream = await refusingUpstream(t, echo);
+  const asked = server.ask(upstream, { method: "POST", body: "at last" });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await upstream.listen();
+  assert.equal((await (await asked).json()).body, "at last");
+});
+
+test("an open circuit refuses at once, for the origin that failed and for no other", async (t) => {
+  const server = await serveGuarded(t, "retry = off\nbreaker.consecutiveFailures = 3\nbreaker.openFor = 1m");
+  const [failing, fine] = [await startUpstream(t, status(500)), await startUpstream(t, ok)];
+  for (let call = 0; call < 3; call++) assert.equal((await server.ask(failing)).status, 500);
+  const refused = await server.ask(failing);
+  assert.deepEqual([refused.status, await refused.text()], [502, "ErrorCode::HttpRequestDenied"]);
+  assert.equal(failing.seen.length, 3);
+  assert.equal((await server.ask(fine)).status, 200);
+});
+
+test("a second attempt beside one that is slow answers, and the slow one is given up", async (t) => {
+  const server = await serveGuarded(t, "hedge.after = 100ms");
+  const upstream = await startUpstream(t, stallHeaders, ok);
+  assert.equal(await (await server.ask(upstream)).text(), "fine");
+  await upstream.seen[0].left;
+  const streamed = await startUpstream(t, slow(400, echo), ok);
+  const response = await server.ask(streamed, { method: "PUT", body: "twice", headers: { "x-streamed": "1" } });
+  assert.equal((await response.json()).count, 1, "a body of unknown length is sent by one attempt at a time");
+});
+
+test("a wrong configuration fails every request, and says what is wrong", async (t) => {
+  const server = await serveGuarded(t, "forbear.retry.attempts=99\napp.color=red", { checked: false });
+  const upstream = await startUpstream(t, ok);
+  for (let call = 0; call < 2; call++) {
+    const response = await server.ask(upstream);
+    assert.equal(response.status, 502);
+    assert.match(await response.text(), /forbear: retry\.attempts = 99: give a whole number from 1 to 15/);
+  }
+  assert.equal(upstream.seen.length, 0);
+});
+
+test("the host's own configuration is heeded", async (t) => {
+  const server = await serveGuarded(t, "forbear.retry=off", { checked: false });
+  const upstream = await startUpstream(t, status(503), ok);
+  assert.equal((await server.ask(upstream)).status, 503);
+});
+
+test("settings that are wrong are not composed", async (t) => {
+  await assert.rejects(serveGuarded(t, "retry.attempts = 99"), /forbear-wit-tool configure/);
+});

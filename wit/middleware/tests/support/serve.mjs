@@ -1,0 +1,72 @@
+// Runs a component under `wasmtime serve`, as its users do, and asks it over real HTTP.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildComponent, compose } from "../../../../scripts/middleware.mjs";
+import { ensureWasmtime } from "../../../../scripts/setup.mjs";
+
+const READY_WITHIN_MS = 30_000;
+
+/** One instance for everything, so that state is one and what is held shows. */
+export const ONE_INSTANCE = [
+  "--max-instance-reuse-count=1000000", "--max-instance-concurrent-reuse-count=10000", "--idle-instance-timeout=600s",
+];
+
+/** What is still there when this process ends must end with it. */
+const leftovers = new Set();
+process.once("exit", () => leftovers.forEach((end) => end()));
+for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]]) process.once(signal, () => process.exit(code));
+
+/** The test application. */
+export const application = () => buildComponent("forbear-test-application", "application");
+
+/** Starts the application behind the middleware with these settings; it ends with the test. */
+export async function serveGuarded(t, settings, { flags = [], checked = true, form } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "forbear-wasmtime-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const [file, composed] = [join(folder, "settings.txt"), join(folder, "guarded.wasm")];
+  writeFileSync(file, checked ? settings : "");
+  await compose(await application(), composed, checked ? file : undefined, form);
+  return serve(t, composed, checked ? flags : [...flags, ...configVars(settings)]);
+}
+
+/** Settings that the host brings, unread by anybody before. */
+const configVars = (settings) => ["-Sconfig", ...settings.split("\n").map((line) => `-Sconfig-var=${line}`)];
+
+/** Starts a component. */
+export async function serve(t, component, flags = []) {
+  const wasmtime = await ensureWasmtime();
+  const child = spawn(wasmtime, ["serve", "-Sp3,cli,http,inherit-network", "--addr=127.0.0.1:0", ...flags, component], {
+    stdio: ["ignore", "ignore", "pipe"],
+    env: { ...process.env, RUST_BACKTRACE: "0" },
+  });
+  const kill = () => child.kill("SIGKILL");
+  leftovers.add(kill);
+  const gone = new Promise((resolve) => child.once("close", resolve));
+  t.after(async () => {
+    kill();
+    leftovers.delete(kill);
+    await gone;
+  });
+  let said = "";
+  const url = await new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(`wasmtime was not ready in ${READY_WITHIN_MS} ms: ${said}`)), READY_WITHIN_MS);
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      said += text;
+      const ready = /Serving HTTP on (\S+)\n/.exec(said);
+      if (ready) resolve(ready[1]);
+      if (ready) clearTimeout(late);
+    });
+    gone.then((code) => reject(new Error(`wasmtime ended (${code}): ${said}`)));
+  });
+  return {
+    url,
+    /** What it wrote about traps and broken connections. */
+    said: () => said,
+    /** Sends a request that the application passes on to this upstream. */
+    ask: (upstream, { path = "", headers = {}, ...init } = {}) =>
+      fetch(new URL(path, url), { ...init, headers: { "x-upstream": `127.0.0.1:${upstream.port}`, ...headers } }),
+  };
+}
