@@ -40,6 +40,23 @@ for (const release of ["headers", "body"]) {
   });
 }
 
+test("a call that the application drops is cancelled: its connection closes, and its place goes to the next", async (t) => {
+  const settings = "deadline = off\nattemptTimeout = off\nbulkhead.concurrency = 1\nbulkhead.queue = 2\nbulkhead.queueTimeout = off";
+  const server = await serveGuarded(t, settings, { flags: ONE_INSTANCE });
+  for (const headers of [{}, { "x-streamed": "1" }]) {
+    const upstream = await startUpstream(t, stallHeaders, ok);
+    const dropped = server.ask(upstream, { method: "PUT", body: "put", headers: { ...headers, "x-patience": "300" } });
+    await upstream.requests(1);
+    // Both wait in line behind that one, and nothing but its end lets the next one go.
+    const next = server.ask(upstream);
+    const impatient = server.ask(upstream, { headers: { "x-patience": "50" } });
+    assert.equal(await (await impatient).text(), "gave up");
+    assert.equal(await (await dropped).text(), "gave up");
+    assert.equal((await next).status, 200);
+    await upstream.seen[0].left;
+  }
+});
+
 test("a client that leaves while a body stalls gives its slot back", async (t) => {
   const settings = "bulkhead.concurrency = 1\nbulkhead.release = body\nbulkhead.queue = 1\nbulkhead.queueTimeout = 5s";
   const server = await serveGuarded(t, settings, { flags: ONE_INSTANCE });

@@ -2,10 +2,16 @@
 //! body as it comes, and answers with what comes back.
 //!
 //! `x-upstream` names the upstream; `x-keep` makes it keep the future that tells how its request was transmitted, which most
-//! applications drop; `x-streamed` makes it not say how long a body is.
+//! applications drop; `x-streamed` makes it not say how long a body is; `x-patience` is for how many milliseconds it waits,
+//! after which it drops the call.
 
 #![allow(missing_docs, unsafe_code)]
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+use wasi::clocks::monotonic_clock;
 use wasi::http::client;
 use wasi::http::types::{ErrorCode, Fields, Request, Response, Scheme};
 use wit_bindgen::spawn_local;
@@ -16,6 +22,7 @@ wit_bindgen::generate!({
         package forbear:test-application;
         world application {
           import wasi:http/client@0.3.0;
+          import wasi:clocks/monotonic-clock@0.3.0;
           export wasi:http/handler@0.3.0;
         }
     ",
@@ -48,16 +55,33 @@ impl exports::wasi::http::handler::Guest for Application {
         } else {
             drop(transmission);
         }
-        match client::send(request).await {
-            Ok(response) => Ok(response),
-            Err(error) => Ok(tell(&error)),
+        let patience = field("x-patience").and_then(|value| String::from_utf8(value).ok()?.parse().ok());
+        let sent = match patience {
+            Some(millis) => within(millis, client::send(request)).await,
+            None => Some(client::send(request).await),
+        };
+        match sent {
+            Some(Ok(response)) => Ok(response),
+            Some(Err(error)) => Ok(tell(&format!("{error:?}"))),
+            None => Ok(tell("gave up")),
         }
     }
 }
 
+/// What the work comes to, unless that takes too long: then it is dropped.
+async fn within<T>(millis: u64, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = Box::pin(work);
+    let mut late = pin!(monotonic_clock::wait_for(millis * 1_000_000));
+    poll_fn(|context| match work.as_mut().poll(context) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending => late.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}
+
 /// What went wrong, for the tests to read.
-fn tell(error: &ErrorCode) -> Response {
-    let text = format!("{error:?}").into_bytes();
+fn tell(what: &str) -> Response {
+    let text = what.as_bytes().to_vec();
     let (mut out, contents) = wit_stream::new();
     spawn_local(async move { drop(out.write_all(text).await) });
     let (response, _) = Response::new(Fields::new(), Some(contents), wit_future::new(|| Ok(None)).1);
