@@ -101,6 +101,11 @@ impl ConfigError {
     pub(crate) fn conflict(policy: Kind, position: usize, given: f64, min: f64, max: f64) -> Self {
         Self::new(policy, position, given, (min, max), ConfigReason::Conflict)
     }
+
+    /// There are more of something than there may be.
+    pub(crate) fn too_many(policy: Kind, given: usize, most: usize) -> Self {
+        Self::new(policy, NO_OPTION, given as f64, (0.0, most as f64), ConfigReason::TooMany)
+    }
 }
 
 impl RefusedValue {

@@ -23,11 +23,12 @@ use crate::stack_config::StackConfig;
 use crate::time::{Clock, Duration, HostTime, Instant};
 
 use calls::Calls;
-use desk::{Desk, Object, Verb};
+use desk::{Desk, Verb};
 use ledger::Ledger;
 use stack::Stack;
 use turn::{Input, Ruling, Turn, give_number};
 
+mod arena;
 mod calls;
 mod desk;
 mod endings;
@@ -105,9 +106,9 @@ impl Engine {
     /// Names the option, the value and the range; or there are [`MAX_STACKS`] already.
     pub fn add_stack(&mut self, config: StackConfig) -> Result<StackId, ConfigError> {
         if self.stacks.len() >= MAX_STACKS {
-            return Err(stack::too_many(Kind::Deadline, MAX_STACKS + 1, MAX_STACKS));
+            return Err(ConfigError::too_many(Kind::Deadline, MAX_STACKS + 1, MAX_STACKS));
         }
-        let stack = Stack::new(config, &mut self.desk)?;
+        let stack = Stack::new(config, &mut self.desk.objects)?;
         self.stacks.push(stack);
         self.ledger.open_stack();
         Ok(StackId::from_number((self.stacks.len() - 1) as u16))
@@ -118,7 +119,7 @@ impl Engine {
     /// # Errors
     /// There is no room for another one.
     pub fn share(&mut self, kind: Kind, gate: impl Gate) -> Result<ObjectId, ConfigError> {
-        self.desk.add_gate(kind, Box::new(gate))
+        self.desk.objects.add_gate(kind, Box::new(gate))
     }
 
     /// Adds a budget that several stacks may share.
@@ -126,7 +127,7 @@ impl Engine {
     /// # Errors
     /// There is no room for another one.
     pub fn share_budget(&mut self, budget: impl Budget) -> Result<ObjectId, ConfigError> {
-        self.desk.add_budget(Box::new(budget))
+        self.desk.objects.add_budget(Box::new(budget))
     }
 
     /// Builds the gate or the budget of this kind from a configuration, to be shared.
@@ -135,8 +136,8 @@ impl Engine {
     /// The configuration is refused; there is nothing of this kind in it; or there is no room for another one.
     pub fn share_from(&mut self, config: &StackConfig, kind: Kind) -> Result<ObjectId, ConfigError> {
         match stack::build_shared(config, kind)? {
-            stack::SharedPart::Gate(gate) => self.desk.add_gate(kind, gate),
-            stack::SharedPart::Budget(budget) => self.desk.add_budget(budget),
+            stack::SharedPart::Gate(gate) => self.desk.objects.add_gate(kind, gate),
+            stack::SharedPart::Budget(budget) => self.desk.objects.add_budget(budget),
         }
     }
 }
@@ -340,19 +341,14 @@ impl Engine {
     /// The stack's budget, to read.
     #[must_use]
     pub fn budget(&self, stack: StackId) -> Option<&dyn Budget> {
-        match self.desk.object(self.stacks.get(usize::from(stack.number()))?.budget?)? {
-            Object::Budget(budget) => Some(budget.as_ref()),
-            _ => None,
-        }
+        self.desk.objects.budget(self.stacks.get(usize::from(stack.number()))?.budget?)
     }
 
     /// After how long hedges of this stack and key start now, where that is measured and known.
     #[must_use]
     pub fn pace(&self, stack: StackId, key: Key, now: HostTime) -> Option<Duration> {
-        match self.desk.object(self.stacks.get(usize::from(stack.number()))?.pace?)? {
-            Object::Pace(pace) => pace.read(key, self.instant(now)),
-            _ => None,
-        }
+        let pace = self.desk.objects.pace(self.stacks.get(usize::from(stack.number()))?.pace?)?;
+        pace.read(key, self.instant(now))
     }
 
     /// Pays from a shared budget for something that no stack sends, and answers at once: whether it may be done.
@@ -364,14 +360,14 @@ impl Engine {
     /// The stack's gate or budget of this kind, its own or shared; the outermost, where it has several.
     #[must_use]
     pub fn object(&self, stack: StackId, kind: Kind) -> Option<ObjectId> {
-        let is_it = |object: &ObjectId| self.desk.object(*object).is_some_and(|object| object.kind() == kind);
+        let is_it = |object: &ObjectId| self.desk.objects.get(*object).is_some_and(|object| object.kind() == kind);
         self.stacks.get(usize::from(stack.number()))?.objects().find(is_it)
     }
 
     /// Writes what there is to read of a gate or a budget about a key, in the order of [`Kind::figures`]; `false` where
     /// there is no such object.
     pub fn read(&self, object: ObjectId, key: Key, now: HostTime, out: &mut [f64]) -> bool {
-        let Some(object) = self.desk.object(object) else { return false };
+        let Some(object) = self.desk.objects.get(object) else { return false };
         object.write_figures(key, self.instant(now), &mut Figures::new(out));
         true
     }
@@ -381,7 +377,7 @@ impl Engine {
     pub fn gate<G: Gate>(&self, stack: StackId) -> Option<&G> {
         let stack = self.stacks.get(usize::from(stack.number()))?;
         stack.gates.iter().find_map(|object| {
-            let (_, gate) = self.desk.gate(*object)?;
+            let (_, gate) = self.desk.objects.gate(*object)?;
             (gate as &dyn Any).downcast_ref()
         })
     }
@@ -398,7 +394,8 @@ impl Engine {
         // Counts even where nothing is found; read again, it is the same instant.
         self.clock.read(now);
         let gates = &self.stacks.get(usize::from(stack.number()))?.gates;
-        let is_one = |object: &ObjectId| self.desk.gate(*object).is_some_and(|(_, gate)| (gate as &dyn Any).is::<G>());
+        let is_one =
+            |object: &ObjectId| self.desk.objects.gate(*object).is_some_and(|(_, gate)| (gate as &dyn Any).is::<G>());
         let object = *gates.iter().find(|object| is_one(object))?;
         self.operate_on(object, now, random, act)
     }
@@ -413,7 +410,7 @@ impl Engine {
     ) -> Option<T> {
         let mut verb = self.open(now, random);
         let (gate, mut cx) = self.desk.lend(object, None, &mut verb)?;
-        let gate: &mut dyn Any = gate.as_mut();
+        let gate: &mut dyn Any = gate;
         Some(act(gate.downcast_mut()?, &mut cx))
     }
 

@@ -1,14 +1,10 @@
-//! The desk: gates, budgets and paces in one arena, and how an attempt deals with the gates of its stack.
-
-use alloc::boxed::Box;
-use alloc::vec::Vec;
+//! The desk: how attempts deal with the gates, the budget and the pace of their stack.
 
 use crate::call::{Attempt, Call};
-use crate::config::ConfigError;
 use crate::decision::Rejection;
-use crate::engine::stack::{Stack, too_many};
+use crate::engine::arena::{Arena, Object};
+use crate::engine::stack::Stack;
 use crate::event::{Event, EventLog, What};
-use crate::figure::Figures;
 use crate::id::{ObjectId, StackId};
 use crate::key::Key;
 use crate::outcome::{Outcome, Verdict};
@@ -16,7 +12,6 @@ use crate::policy::budget::{Budget, Counts, Receipt};
 use crate::policy::hedge::{Pace, Ran};
 use crate::policy::{Answer, Asker, Cx, Ended, Gate, Kind, Note, Woken};
 use crate::random::Rng;
-use crate::snapshot::{Damaged, Reader, Writer};
 use crate::time::{Duration, HostTime, Instant};
 
 /// What one verb brought: its instant, and the randomness it lends.
@@ -27,15 +22,9 @@ pub(crate) struct Verb {
 }
 
 pub(crate) struct Desk {
-    objects: Vec<Object>,
+    pub objects: Arena,
     pub log: EventLog,
     pub woken: Woken,
-}
-
-pub(crate) enum Object {
-    Gate(Kind, Box<dyn Gate>),
-    Budget(Box<dyn Budget>),
-    Pace(Box<Pace>),
 }
 
 impl core::fmt::Debug for Desk {
@@ -51,53 +40,10 @@ pub(crate) enum Asked {
     Reject { by: ObjectId, rejection: Rejection, retry_at: Option<Instant> },
 }
 
-/// The arena.
+/// What gates are lent.
 impl Desk {
     pub const fn new() -> Self {
-        Self { objects: Vec::new(), log: EventLog::new(), woken: Woken::new() }
-    }
-
-    pub fn add_gate(&mut self, kind: Kind, gate: Box<dyn Gate>) -> Result<ObjectId, ConfigError> {
-        self.add(kind, Object::Gate(kind, gate))
-    }
-
-    pub fn add_budget(&mut self, budget: Box<dyn Budget>) -> Result<ObjectId, ConfigError> {
-        self.add(Kind::Budget, Object::Budget(budget))
-    }
-
-    pub fn add_pace(&mut self, pace: Pace) -> Result<ObjectId, ConfigError> {
-        self.add(Kind::Hedge, Object::Pace(Box::new(pace)))
-    }
-
-    fn add(&mut self, kind: Kind, object: Object) -> Result<ObjectId, ConfigError> {
-        let place = self.objects.len();
-        if place >= MAX_OBJECTS {
-            return Err(too_many(kind, place + 1, MAX_OBJECTS));
-        }
-        self.objects.push(object);
-        Ok(ObjectId::from_number(place as u16))
-    }
-
-    pub fn object(&self, object: ObjectId) -> Option<&Object> {
-        self.objects.get(usize::from(object.number()))
-    }
-
-    pub fn object_mut(&mut self, object: ObjectId) -> Option<&mut Object> {
-        self.objects.get_mut(usize::from(object.number()))
-    }
-
-    pub fn gate(&self, object: ObjectId) -> Option<(Kind, &dyn Gate)> {
-        match self.object(object)? {
-            Object::Gate(kind, gate) => Some((*kind, gate.as_ref())),
-            _ => None,
-        }
-    }
-
-    pub fn budget(&mut self, object: ObjectId) -> Option<&mut Box<dyn Budget>> {
-        match self.object_mut(object)? {
-            Object::Budget(budget) => Some(budget),
-            _ => None,
-        }
+        Self { objects: Arena::new(), log: EventLog::new(), woken: Woken::new() }
     }
 
     /// One gate, and what it is lent.
@@ -106,11 +52,11 @@ impl Desk {
         object: ObjectId,
         stack: Option<StackId>,
         verb: &'a mut Verb,
-    ) -> Option<(&'a mut Box<dyn Gate>, Cx<'a>)> {
+    ) -> Option<(&'a mut dyn Gate, Cx<'a>)> {
         let Self { objects, log, woken } = self;
-        match objects.get_mut(usize::from(object.number()))? {
+        match objects.get_mut(object)? {
             Object::Gate(kind, gate) => {
-                Some((gate, Cx { now: verb.now, rng: &mut verb.rng, log, woken, stack, policy: *kind }))
+                Some((gate.as_mut(), Cx { now: verb.now, rng: &mut verb.rng, log, woken, stack, policy: *kind }))
             }
             _ => None,
         }
@@ -129,75 +75,10 @@ impl Desk {
         // One for all, each gate's kind put in at its turn: with `lend` for each a call of every policy costs 4 % more.
         let mut cx = Cx { now: verb.now, rng: &mut verb.rng, log, woken, stack: Some(stack), policy: Kind::Throttler };
         for (slot, object) in gates.iter().enumerate() {
-            if let Some(Object::Gate(kind, gate)) = objects.get_mut(usize::from(object.number())) {
+            if let Some(Object::Gate(kind, gate)) = objects.get_mut(*object) {
                 cx.policy = *kind;
                 act(slot, gate.as_mut(), &mut cx);
             }
-        }
-    }
-
-    /// Whether any policy may not forget the key now.
-    pub fn is_busy(&self, key: Key, now: Instant) -> bool {
-        self.objects.iter().any(|object| match object {
-            Object::Gate(_, gate) => gate.is_busy(key, now),
-            Object::Budget(budget) => budget.is_busy(key, now),
-            Object::Pace(_) => false,
-        })
-    }
-
-    /// The key's number is given to another name.
-    pub fn forget(&mut self, key: Key, now: Instant) {
-        self.objects.iter_mut().for_each(|object| object.forget(key, now));
-    }
-}
-
-/// What gates, budgets and paces have in common.
-impl Object {
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::Gate(kind, _) => *kind,
-            Self::Budget(_) => Kind::Budget,
-            Self::Pace(_) => Kind::Hedge,
-        }
-    }
-
-    pub fn fingerprint(&self) -> u64 {
-        match self {
-            Self::Gate(_, gate) => gate.fingerprint(),
-            Self::Budget(budget) => budget.fingerprint(),
-            Self::Pace(pace) => pace.fingerprint(),
-        }
-    }
-
-    pub fn save(&self, now: Instant, out: &mut Writer) {
-        match self {
-            Self::Gate(_, gate) => gate.save(now, out),
-            Self::Budget(budget) => budget.save(now, out),
-            Self::Pace(pace) => pace.save(now, out),
-        }
-    }
-
-    pub fn restore(&mut self, now: Instant, input: &mut Reader<'_>) -> Result<(), Damaged> {
-        match self {
-            Self::Gate(_, gate) => gate.restore(now, input),
-            Self::Budget(budget) => budget.restore(now, input),
-            Self::Pace(pace) => pace.restore(now, input),
-        }
-    }
-
-    pub fn write_figures(&self, key: Key, now: Instant, out: &mut Figures<'_>) {
-        match self {
-            Self::Gate(_, gate) => gate.write_figures(key, now, out),
-            Self::Budget(budget) => budget.counts(key, now).write(now, out),
-            Self::Pace(_) => {}
-        }
-    }
-
-    pub fn forget(&mut self, key: Key, now: Instant) {
-        match self {
-            Self::Gate(_, gate) => gate.forget(key),
-            Self::Budget(budget) => budget.forget(key, now),
-            Self::Pace(pace) => pace.forget(key),
         }
     }
 }
@@ -208,7 +89,7 @@ impl Desk {
     pub fn ask(&self, gates: &[ObjectId], call: &Call, asker: &mut Asker, now: Instant) -> Asked {
         let mut asked = Asked::Pass;
         for (slot, object) in gates.iter().enumerate() {
-            let Some((kind, gate)) = self.gate(*object) else { continue };
+            let Some((kind, gate)) = self.objects.gate(*object) else { continue };
             asker.place = call.waiting.place(slot);
             match gate.ask(asker, now) {
                 Answer::Pass => {}
@@ -328,17 +209,14 @@ impl Desk {
     }
 
     fn pace_of(&mut self, stack: &Stack) -> Option<&mut Pace> {
-        match self.object_mut(stack.pace?)? {
-            Object::Pace(pace) => Some(pace),
-            _ => None,
-        }
+        self.objects.pace_mut(stack.pace?)
     }
 }
 
 /// The budget.
 impl Desk {
-    fn budget_of(&mut self, stack: &Stack) -> Option<&mut Box<dyn Budget>> {
-        stack.budget.and_then(|object| self.budget(object))
+    fn budget_of(&mut self, stack: &Stack) -> Option<&mut dyn Budget> {
+        self.objects.budget_mut(stack.budget?)
     }
 
     /// A call's first attempt is sent.
@@ -374,7 +252,7 @@ impl Desk {
 
     /// Pays for something outside the verbs; where there is no such budget, nothing is paid for.
     pub fn spend(&mut self, budget: ObjectId, key: Key, now: Instant) -> bool {
-        let Some(budget) = self.budget(budget) else { return false };
+        let Some(budget) = self.objects.budget_mut(budget) else { return false };
         let paid = budget.spend(key, now);
         if !paid {
             let counts = budget.counts(key, now);
@@ -418,6 +296,3 @@ pub(crate) fn asker(call: &Call, now: Instant) -> Asker {
         place: None,
     }
 }
-
-/// How many gates and budgets one engine has. Ours: every one of 256 stacks with all that it may have of its own.
-const MAX_OBJECTS: usize = 2_048;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::call::Facts;
 use crate::config::{ConfigError, ConfigReason, NO_OPTION};
 use crate::decision::MAX_ATTEMPTS;
-use crate::engine::desk::Desk;
+use crate::engine::arena::Arena;
 use crate::id::ObjectId;
 use crate::policy::budget::{self, Budget};
 use crate::policy::retry::{self, Retry};
@@ -14,7 +14,7 @@ use crate::policy::{Gate, Kind, MAX_GATES, attempt_timeout, deadline, hedge};
 use crate::stack_config::{BuiltGate, Part, StackConfig};
 use crate::time::{Duration, Instant};
 
-/// One parsed stack. Gates and budgets live in the desk's arena, so that stacks can share them.
+/// One parsed stack. Gates and budgets live in the arena, so that stacks can share them.
 #[derive(Debug)]
 pub(crate) struct Stack {
     config: StackConfig,
@@ -30,17 +30,17 @@ pub(crate) struct Stack {
 
 impl Stack {
     /// Parses a configuration; makes the gates and the budget that are the stack's own.
-    pub fn new(mut config: StackConfig, desk: &mut Desk) -> Result<Self, ConfigError> {
+    pub fn new(mut config: StackConfig, arena: &mut Arena) -> Result<Self, ConfigError> {
         let once = retry::Config { attempts: 1, ..Default::default() };
         let retry = Retry::new(*config.retry.as_ref().unwrap_or(&once))?;
         config.deadline.as_mut().map_or(Ok(()), deadline::Config::check_ranges)?;
         config.attempt_timeout.as_mut().map_or(Ok(()), attempt_timeout::Config::check_ranges)?;
         config.hedge.as_mut().map_or(Ok(()), hedge::Config::check_ranges)?;
         check_attempts(&retry, config.hedge)?;
-        let budget = find_budget(&config, &retry, desk)?;
-        let pace = config.hedge.and_then(hedge::Pace::new).map(|pace| desk.add_pace(pace)).transpose()?;
-        let gates = find_gates(&config, desk)?;
-        let holds = |object: &ObjectId| desk.gate(*object).is_some_and(|(_, gate)| gate.holds_until_body());
+        let budget = find_budget(&config, &retry, arena)?;
+        let pace = config.hedge.and_then(hedge::Pace::new).map(|pace| arena.add_pace(pace)).transpose()?;
+        let gates = find_gates(&config, arena)?;
+        let holds = |object: &ObjectId| arena.gate(*object).is_some_and(|(_, gate)| gate.holds_until_body());
         let holds_until_body = gates.iter().any(holds);
         Ok(Self { config, retry, budget, pace, gates, holds_until_body })
     }
@@ -83,16 +83,16 @@ fn check_attempts(retry: &Retry, hedge: Option<hedge::Config>) -> Result<(), Con
     Ok(())
 }
 
-fn find_budget(config: &StackConfig, retry: &Retry, desk: &mut Desk) -> Result<Option<ObjectId>, ConfigError> {
+fn find_budget(config: &StackConfig, retry: &Retry, arena: &mut Arena) -> Result<Option<ObjectId>, ConfigError> {
     let repeats = config.retry.is_some() || config.hedge.is_some();
     let own = match config.budget {
-        Some(Part::Shared(object)) if desk.budget(object).is_some() => return Ok(Some(object)),
+        Some(Part::Shared(object)) if arena.budget(object).is_some() => return Ok(Some(object)),
         Some(Part::Shared(_)) => return Err(unknown_object(Kind::Budget)),
         Some(Part::Own(own)) => own,
         None if repeats && retry.wants_budget() => budget::Config::default(),
         None => return Ok(None),
     };
-    desk.add_budget(budget::build(own)?).map(Some)
+    arena.add_budget(budget::build(own)?).map(Some)
 }
 
 /// A part that is built to be shared.
@@ -112,29 +112,25 @@ pub(crate) fn build_shared(config: &StackConfig, kind: Kind) -> Result<SharedPar
     }
 }
 
-fn find_gates(config: &StackConfig, desk: &mut Desk) -> Result<Vec<ObjectId>, ConfigError> {
-    let kind_of = |desk: &Desk, object: ObjectId| desk.gate(object).map(|(kind, _)| kind);
-    if config.others.iter().any(|other| kind_of(desk, *other).is_none()) {
+fn find_gates(config: &StackConfig, arena: &mut Arena) -> Result<Vec<ObjectId>, ConfigError> {
+    let kind_of = |arena: &Arena, object: ObjectId| arena.gate(object).map(|(kind, _)| kind);
+    if config.others.iter().any(|other| kind_of(arena, *other).is_none()) {
         return Err(unknown_object(Kind::Breaker));
     }
     let mut gates = Vec::new();
     for kind in Kind::ALL {
         match config.build_gate(*kind)? {
             None => {}
-            Some(BuiltGate::Own(gate)) => gates.push(desk.add_gate(*kind, gate)?),
-            Some(BuiltGate::Shared(object)) if kind_of(desk, object) == Some(*kind) => gates.push(object),
+            Some(BuiltGate::Own(gate)) => gates.push(arena.add_gate(*kind, gate)?),
+            Some(BuiltGate::Shared(object)) if kind_of(arena, object) == Some(*kind) => gates.push(object),
             Some(BuiltGate::Shared(_)) => return Err(unknown_object(*kind)),
         }
-        gates.extend(config.others.iter().filter(|other| kind_of(desk, **other) == Some(*kind)));
+        gates.extend(config.others.iter().filter(|other| kind_of(arena, **other) == Some(*kind)));
     }
     if gates.len() > MAX_GATES {
-        return Err(too_many(Kind::Breaker, gates.len(), MAX_GATES));
+        return Err(ConfigError::too_many(Kind::Breaker, gates.len(), MAX_GATES));
     }
     Ok(gates)
-}
-
-pub(crate) fn too_many(policy: Kind, given: usize, most: usize) -> ConfigError {
-    ConfigError::new(policy, NO_OPTION, given as f64, (0.0, most as f64), ConfigReason::TooMany)
 }
 
 fn unknown_object(policy: Kind) -> ConfigError {

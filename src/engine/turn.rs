@@ -116,7 +116,7 @@ impl Turn<'_> {
 
     /// Whether the call's new key would get a number of its own.
     pub fn has_room_for_key(&self) -> bool {
-        self.keys.has_room(|key| self.desk.is_busy(key, self.verb.now))
+        self.keys.has_room(|key| self.desk.objects.is_busy(key, self.verb.now))
     }
 
     /// Every key is busy: the newcomer asks as what it will be, one of those that share a key and its limits.
@@ -140,10 +140,10 @@ impl Turn<'_> {
 /// A number for a name never seen: everybody forgets the name that had it before.
 #[cold]
 pub(super) fn give_number(keys: &mut Keys, desk: &mut Desk, ledger: &mut Ledger, now: Instant) -> Key {
-    match keys.intern(|key| desk.is_busy(key, now)) {
+    match keys.intern(|key| desk.objects.is_busy(key, now)) {
         Interned::Fresh(key) => key,
         Interned::Reused(key) => {
-            desk.forget(key, now);
+            desk.objects.forget(key, now);
             ledger.forget(key);
             key
         }
