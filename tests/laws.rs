@@ -51,6 +51,17 @@ fn gates_that_are_still_to_come_fit_the_laws() {
 }
 
 #[test]
+fn hedges_at_a_measured_pace_keep_the_laws() {
+    visit(100, Plan::paced);
+    let paced = |seed: &u64| {
+        let (world, _) = live(*seed, Plan::paced(&mut Rng::new(*seed)), &|engine| Box::new(engine));
+        world.seen.contains("measured pace")
+    };
+    let worlds = (0..20).filter(paced).count();
+    assert!(worlds >= 5, "a pace is known in {worlds} of 20 worlds");
+}
+
+#[test]
 fn the_worlds_see_every_answer_and_every_event() {
     let mut seen = BTreeSet::new();
     for seed in 0..600 {

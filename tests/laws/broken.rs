@@ -297,6 +297,10 @@ impl Verbs for BrokenEngine {
         self.engine.circuit(stack, key, now)
     }
 
+    fn pace(&self, stack: StackId, key: Key, now: HostTime) -> Option<Duration> {
+        self.engine.pace(stack, key, now)
+    }
+
     fn waiting(&self, stack: StackId, key: Key) -> u32 {
         self.engine.waiting(stack, key)
     }

@@ -89,7 +89,7 @@ impl World {
         }
         let (from, calls) = (self.said.len(), self.callers.len());
         let deadline = from + 40;
-        self.habits = Habits { stale: 0, stuck: 0, sets_clocks: 0, ..Habits::draw(&mut self.rng) };
+        self.habits = Habits { stale: 0, stuck: 0, sets_clocks: 0, ..Habits::draw(&mut self.rng, self.plan.is_busy) };
         while self.said.len() < deadline {
             self.step()?;
         }

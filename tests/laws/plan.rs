@@ -16,6 +16,8 @@ pub struct Plan {
     pub limits: Limits,
     pub objects: Vec<Object>,
     pub stacks: Vec<StackPlan>,
+    /// Whether there are many calls and all of one name, for what is measured only then.
+    pub is_busy: bool,
     /// What is wrong with the gates of our own, if anything.
     pub flaw: Option<Flaw>,
 }
@@ -59,7 +61,23 @@ impl Plan {
         Self::draw_until_valid(rng, |rng| {
             let spy = Object::Gate(Kind::AttemptTimeout, GatePlan::Spy);
             let own = StackPlan { own: vec![(kind, options(rng, kind))], gates: vec![0], ..StackPlan::default() };
-            Self { limits: Limits::default(), objects: vec![spy], stacks: vec![own], flaw: None }
+            Self { limits: Limits::default(), objects: vec![spy], stacks: vec![own], is_busy: false, flaw: None }
+        })
+    }
+
+    /// Hedges at a measured pace, as soon as enough was measured.
+    pub fn paced(rng: &mut Rng) -> Self {
+        Self::draw_until_valid(rng, |rng| {
+            let mut plan = Self { is_busy: true, ..Self::alone(rng, Kind::Hedge) };
+            let own = &mut plan.stacks[0].own;
+            let position = |name| Kind::Hedge.options().iter().position(|spec| spec.name == name).unwrap();
+            let paced =
+                [("after", pick(rng, &[1.0, 50.0, 500.0])), ("quantile", pick(rng, &[0.5, 0.9])), ("window", HOUR)];
+            own[0].1.extend(paced.map(|(name, number)| (position(name), number)));
+            if chance(rng, 50) {
+                own.push((Kind::Retry, options(rng, Kind::Retry)));
+            }
+            plan
         })
     }
 
@@ -114,7 +132,7 @@ impl Plan {
             .collect();
         let calls = if chance(rng, 15) { 1 + below(rng, 6) as u32 } else { Limits::default().calls };
         let limits = Limits { calls, first_generation: below(rng, 3) as u32 * (u32::MAX / 2) };
-        Self { limits, objects, stacks, flaw: None }
+        Self { limits, objects, stacks, is_busy: false, flaw: None }
     }
 }
 
@@ -340,3 +358,5 @@ pub fn chance(rng: &mut Rng, percent: u64) -> bool {
 pub fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
     from[below(rng, from.len() as u64) as usize]
 }
+
+const HOUR: f64 = 3_600_000.0;

@@ -9,7 +9,9 @@ use forbear::policy::circuit_breaker::{CircuitBreaker, StateWord};
 use forbear::policy::concurrency_limiter::ConcurrencyLimiter;
 use forbear::policy::rate_limiter::RateLimiter;
 use forbear::snapshot::Damaged;
-use forbear::{CallId, Decision, Engine, Facts, HostTime, Instant, Key, Outcome, Overload, Repeat, StackId, Verdict};
+use forbear::{
+    CallId, Decision, Duration, Engine, Facts, HostTime, Instant, Key, Outcome, Overload, Repeat, StackId, Verdict,
+};
 
 /// What worlds need of an engine; doubles that break a law stand behind it too.
 pub trait Verbs {
@@ -28,6 +30,8 @@ pub trait Verbs {
     fn in_flight(&self) -> usize;
     fn instant(&self, now: HostTime) -> Instant;
     fn circuit(&self, stack: StackId, key: Key, now: Instant) -> Option<StateWord>;
+    /// After how long hedges start, where that is measured and known.
+    fn pace(&self, stack: StackId, key: Key, now: HostTime) -> Option<Duration>;
     /// How many wait in the lines of the registered gates.
     fn waiting(&self, stack: StackId, key: Key) -> u32;
     /// How many permits the rate limiter has, if there is one.
@@ -109,6 +113,10 @@ impl Verbs for Engine {
 
     fn circuit(&self, stack: StackId, key: Key, now: Instant) -> Option<StateWord> {
         self.gate::<CircuitBreaker>(stack).map(|breaker| breaker.state(key, now))
+    }
+
+    fn pace(&self, stack: StackId, key: Key, now: HostTime) -> Option<Duration> {
+        self.pace(stack, key, now)
     }
 
     fn waiting(&self, stack: StackId, key: Key) -> u32 {

@@ -66,7 +66,7 @@ struct Habits {
 }
 
 impl Habits {
-    fn draw(rng: &mut Rng) -> Self {
+    fn draw(rng: &mut Rng, is_busy: bool) -> Self {
         let mut sometimes = |percent| if chance(rng, 50) { percent } else { 0 };
         Self {
             lags: sometimes(40),
@@ -79,8 +79,8 @@ impl Habits {
             operators: sometimes(2),
             stale: sometimes(15),
             callers: 1 + below(rng, 12),
-            names: 1 + below(rng, 4),
-            steps: pick(rng, &[20, 60, 120]),
+            names: if is_busy { 1 } else { 1 + below(rng, 4) },
+            steps: if is_busy { 400 } else { pick(rng, &[20, 60, 120]) },
             failures: pick(rng, &[0, 30, 60, 95]),
         }
     }
@@ -93,7 +93,7 @@ impl World {
         let mut rng = Rng::new(seed ^ 0x5EED);
         let Built { engine, stacks, journal } = plan.build().expect("a plan that can be built");
         Self {
-            habits: Habits::draw(&mut rng),
+            habits: Habits::draw(&mut rng, plan.is_busy),
             player: Player::new(wrap(engine), stacks),
             plan,
             rng,
@@ -345,6 +345,7 @@ impl World {
             broken!(law, "{text}");
         }
         self.judge_bounds()?;
+        self.see_pace(op, host);
         let unguarded = Decision { call: None, step: Step::Unguarded, drop: Default::default(), at: None };
         let decision = answer.unwrap_or(unguarded);
         self.see(&decision, &events);
@@ -375,6 +376,12 @@ impl World {
         self.seen.insert(word);
         self.seen.extend(events.iter().map(|event| What::SPECS[usize::from(event.what.numbers().0)].name));
         self.seen.extend(self.player.engine.woken().first().map(|_| "woken"));
+    }
+
+    fn see_pace(&mut self, op: Op, host: HostTime) {
+        let Op::Admit { stack, name, .. } = op else { return };
+        let (stack, key) = (self.player.stacks[stack], self.player.key(name));
+        self.seen.extend(self.player.engine.pace(stack, key, host).map(|_| "measured pace"));
     }
 
     /// Law 2.
