@@ -17,6 +17,8 @@ export interface Audience {
 export interface Listener {
   readonly type: string;
   readonly listener: (event: GuardEvent) => void;
+  /** Whoever stopped hears nothing more, also of what has happened already. */
+  stopped: boolean;
 }
 
 /** The engine, as far as events are concerned. */
@@ -42,10 +44,11 @@ export class EventTap {
   }
 
   listen(audience: Audience, type: string, listener: (event: GuardEvent) => void): () => void {
-    const entry = { type, listener };
+    const entry = { type, listener, stopped: false };
     audience.listeners.add(entry);
     this.#count(1);
     return () => {
+      entry.stopped = true;
       if (audience.listeners.delete(entry)) this.#count(-1);
     };
   }
@@ -76,10 +79,11 @@ export class EventTap {
     const shared = settings.shares.filter(({ object }) => object.policy === facts["policy"]);
     const told = [listeners, ...shared.map(({ object }) => object.listeners)].flatMap((heard) => [...heard])
       .filter((entry) => entry.type === type || entry.type === "*");
-    const event = { type, at: this.#source.now, stack: name, ...facts } as GuardEvent;
+    // One event for all of them, so none may change it.
+    const event = Object.freeze({ type, at: this.#source.now, stack: name, ...facts }) as GuardEvent;
     // Not now: a listener may call a guard, whose decision would overwrite the one just made. And each for itself: one that
     // throws is no other's business, nor ours.
-    for (const { listener } of told) Promise.resolve(event).then(listener).catch(() => {});
+    for (const entry of told) Promise.resolve(event).then((event) => entry.stopped || entry.listener(event)).catch(() => {});
   }
 
   #count(by: number): void {

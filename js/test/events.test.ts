@@ -44,6 +44,40 @@ test("a listener hears of its own stack and its own kind of event only, until it
   assert.equal(heard.length, 1);
 });
 
+test("who has stopped hears nothing more, also of what has happened already", async () => {
+  const { guard } = shim();
+  const stack = guard({ retry: {} });
+  const heard: string[] = [];
+  const stops = [
+    stack.on("sent", () => {
+      heard.push("first");
+      for (const stop of stops) stop();
+    }),
+    stack.on("sent", () => heard.push("second")),
+    stack.on("*", ({ type }) => heard.push(type)),
+  ];
+  await stack.execute(() => 1);
+  await quiet();
+  assert.deepEqual(heard, ["first"]);
+  const stop = stack.on("sent", () => heard.push("late"));
+  const pending = stack.execute(() => 1);
+  stop();
+  await pending;
+  await quiet();
+  assert.deepEqual(heard, ["first"]);
+});
+
+test("no listener can change what another one hears", async () => {
+  const { guard } = shim();
+  const stack = guard({ retry: {} });
+  const heard: unknown[] = [];
+  stack.on("sent", (event) => Object.assign(event, { type: "changed", attempt: 99 }));
+  stack.on("sent", ({ type, attempt }) => heard.push(type, attempt));
+  await stack.execute(() => 1);
+  await quiet();
+  assert.deepEqual(heard, ["sent", 1]);
+});
+
 test("while nobody listens nothing is kept, and a late listener hears nothing old", async () => {
   const { guard } = shim();
   const stack = guard({ breaker: {} });
