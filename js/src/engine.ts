@@ -11,7 +11,6 @@ import { KeyNames, NEW } from "./keys.js";
 import type { Settings, SharedObject } from "./shared.js";
 import type { Stack } from "./stack.js";
 import type { Host } from "./types.js";
-import { wrong } from "./wording.js";
 
 const ATTEND = WOKEN | EVENTS;
 /** The longest date has 34 letters, and no number that means anything has more. */
@@ -44,7 +43,6 @@ export class Engine {
 
   admit(stack: Stack, name: string | null, flags: number, timeoutMs: number, cost: number): number {
     const { host } = this;
-    if (typeof cost !== "number") throw wrong("cost", cost, "a number");
     const now = (this.now = host.now());
     const random = host.random();
     const key = this.keys.idOf(name);

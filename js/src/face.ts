@@ -1,6 +1,6 @@
 // The functions users call. Each entry (entry/) gives it the engine's module and a host; nothing happens until something is built.
 
-import { checkOptions, checkSharedOptions } from "./check.js";
+import { checkOptions, checkSharedOptions, timeOf, wordOf } from "./check.js";
 import { Engine } from "./engine.js";
 import { StackGuard } from "./guard.js";
 import { NamedBudget, NamedObject } from "./objects.js";
@@ -86,7 +86,11 @@ function hostOf(standard: Host, given: Partial<Host>): Host {
     if (typeof method !== "function") host[name] = standard[name];
     else if (!Object.hasOwn(given, name)) host[name] = method.bind(given);
   }
-  return host as unknown as Host;
+  const made = host as unknown as Host;
+  const { now, random } = made;
+  if (now !== standard.now) made.now = () => timeOf(now.call(made));
+  if (random !== standard.random) made.random = () => wordOf(random.call(made));
+  return made;
 }
 
 function partOf(host: Host, module: () => WebAssembly.Module): Part {

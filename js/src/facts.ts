@@ -12,7 +12,7 @@ export const REPLAYABLE = 4;
 
 export function flagsOf(repeat: number, replayable: boolean, { idempotent, priority }: CallOptions): number {
   const word = idempotent === undefined ? repeat : idempotent ? FREELY : ONLY_UNPROCESSED;
-  return word | (replayable ? REPLAYABLE : 0) | ((priority ?? 0) & 255) << 8;
+  return word | (replayable ? REPLAYABLE : 0) | (priority ?? 0) << 8;
 }
 
 export function flagsOfRequest(input: RequestInfo | URL, init: RequestInit | undefined, options: FetchOptions): number {

@@ -1,7 +1,7 @@
 // Guards: what users hold.
 
 import type { Operation, Site } from "./call.js";
-import { checkListener, checkScope } from "./check.js";
+import { checkCall, checkListener, checkRequest, checkScope, permitsOf } from "./check.js";
 import { readTimeout } from "./config.js";
 import { drive } from "./driver.js";
 import { AFTER_FAILURE, asSignal, flagsOf, flagsOfRequest, originOf, signalOf } from "./facts.js";
@@ -38,7 +38,7 @@ export class StackGuard implements Guard {
       const { stack } = this.#site;
       const { key } = this.#options;
       const send = this.#send;
-      const options = givenOptions ?? NO_OPTIONS;
+      const options = optionsOf(givenOptions);
       const input = inputOf(givenInput, stack.repeating);
       const init = initOf(givenInit, stack.repeating);
       const signal = signalOf(input, init);
@@ -60,7 +60,7 @@ export class StackGuard implements Guard {
   execute<T>(operation: Operation<T>, givenOptions?: ExecuteOptions | null): Promise<T> {
     try {
       if (typeof operation !== "function") throw wrong("execute", operation, "a function");
-      const options = givenOptions ?? NO_OPTIONS;
+      const options: ExecuteOptions = optionsOf(givenOptions);
       const { timeout, key = null } = options;
       const signal = asSignal(options.signal);
       // An operation need not heed its signal; only in a race does the caller's leaving end the call at once.
@@ -118,12 +118,20 @@ export class StackGuard implements Guard {
   #drive<T>(
     operation: Operation<T>, key: string | null, flags: number, signal: AbortSignal | undefined, racing: boolean, options: CallOptions,
   ): Promise<T> {
-    const { timeout, cost = 1, waitUntil = this.#scope.waitUntil } = options;
+    const { timeout, cost, waitUntil = this.#scope.waitUntil } = options;
     const timeoutMs = timeout === undefined ? -1 : readTimeout(timeout);
-    const promise = drive(this.#site, operation, typeof key === "string" ? key : null, flags, timeoutMs, cost, signal, racing);
+    const permits = cost === undefined ? 1 : permitsOf("cost", cost);
+    const promise = drive(this.#site, operation, key, flags, timeoutMs, permits, signal, racing);
     if (waitUntil !== undefined) anchor(waitUntil, promise);
     return promise;
   }
+}
+
+/** Most calls have nothing to say for themselves. */
+function optionsOf<Options extends CallOptions>(given: Options | null | undefined): Options {
+  if (given === undefined || given === null) return NO_OPTIONS as Options;
+  checkCall(given);
+  return given;
 }
 
 /** Sends one attempt of a request that is made anew for each of them. */
@@ -136,7 +144,7 @@ async function sendPrepared(
     if (getBody !== undefined) fresh.body = await getBody();
     if (prepare !== undefined) {
       request = new Request(input, fresh);
-      request = (await prepare(request, { attempt })) ?? request;
+      request = checkRequest((await prepare(request, { attempt })) ?? request);
     }
   } catch (error) {
     blame(error); // the upstream has nothing to do with it
@@ -162,4 +170,4 @@ function anchor(waitUntil: (promise: Promise<unknown>) => void, promise: Promise
 
 type Input = RequestInfo | URL;
 
-const NO_OPTIONS: FetchOptions & ExecuteOptions = {};
+const NO_OPTIONS: CallOptions = {};

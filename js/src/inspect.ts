@@ -2,6 +2,7 @@
 
 import * as AT from "./answer.js";
 import type { Site } from "./call.js";
+import { permitsOf } from "./check.js";
 import { hasPolicy } from "./config.js";
 import { EVENTS } from "./decision.js";
 import type { Engine } from "./engine.js";
@@ -88,8 +89,7 @@ export function breakerHandle({ engine, stack }: Site, name: string | null): Bre
 /** Takes permits of a stack's rate limiter, or none. Without an engine nothing is limited. */
 export function tryAcquire({ engine, stack }: Site, permits: number, name: string | null): boolean {
   insistOn(stack, "rateLimiter");
-  if (!Number.isInteger(permits) || permits < 0) throw wrong("tryAcquire", permits, "a whole number from 0");
-  const count = Math.min(permits, MOST_PERMITS);
+  const count = permitsOf("tryAcquire", permits);
   const key = limitedKey(engine, name);
   return operate(engine, stack, "rateLimiter", (object, exports, now) => exports.try_acquire(object, key, count, now), 1) !== 0;
 }
@@ -147,4 +147,3 @@ type Owner = Stack | SharedObject;
 /** An operator's orders, by code. */
 const ACTIONS = ["reset", "forceOpen", "forceClosed", "disable", "enable"] as const;
 const BUCKETS = 16;
-const MOST_PERMITS = 2 ** 32 - 1;

@@ -4,6 +4,7 @@
 import { brandOf, type RejectedError } from "./errors.js";
 import { VERDICTS } from "./generated/vocabulary.js";
 import type { Classify, Settled, Verdict } from "./types.js";
+import { wrong } from "./wording.js";
 
 // By their places among OUTCOMES.
 export const SUCCESS = 0;
@@ -19,17 +20,15 @@ const CANCELLED = 10;
 
 const OF_VERDICTS = [SUCCESS, ANSWERED, UNAVAILABLE, TRANSIENT, TIMEOUT, REJECTED, DEFECT, CANCELLED];
 
-/** What a classifier says, or undefined when there is none, it has nothing to say, or it fails. */
-export function classified(classify: Classify | undefined, settled: Settled, attempt: number): number | undefined {
-  if (classify === undefined) return undefined;
-  try {
-    const said: unknown = classify(settled, { attempt });
-    if (typeof said === "object" && said !== null) Promise.resolve(said).catch(() => {}); // async, which says nothing in time
-    if (typeof said === "number") return said >= 100 && said <= 599 ? said : undefined;
-    return OF_VERDICTS[VERDICTS.indexOf(said as Verdict)];
-  } catch {
-    return undefined;
-  }
+/** What a classifier says; undefined when it has nothing to say. Throws what it throws, and where it says what it cannot. */
+export function classified(classify: Classify, settled: Settled, attempt: number): number | undefined {
+  const said: unknown = classify(settled, { attempt });
+  if (said === undefined || said === null) return undefined;
+  if (Number.isInteger(said) && (said as number) >= 100 && (said as number) <= 599) return said as number;
+  const outcome = OF_VERDICTS[VERDICTS.indexOf(said as Verdict)];
+  if (outcome !== undefined) return outcome;
+  if (typeof said === "object") Promise.resolve(said).catch(() => {}); // async, which says nothing in time
+  throw wrong("options.classify()", said, `one of ${VERDICTS.join(", ")}, a status from 100 to 599, or undefined`);
 }
 
 /** The status of a response; 0, a success, for an opaque one and for any other value. */

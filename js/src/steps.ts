@@ -5,7 +5,7 @@ import { UNGUARDED } from "./decision.js";
 import { brandOf } from "./errors.js";
 import { classified, isResponse, outcomeOfError, outcomeOfValue, retryAfterOfError, SUCCESS, TIMEOUT, TRANSIENT } from "./outcome.js";
 import { tell } from "./report.js";
-import type { StopReason } from "./types.js";
+import type { Classify, StopReason } from "./types.js";
 
 /** Begins an attempt: makes a promise of whatever the operation does. */
 export function start<T>(attempt: Attempt<T>): Promise<T> {
@@ -28,7 +28,7 @@ export function settle<T>(attempt: Attempt<T>): number {
   let outcome = fulfilled ? SUCCESS : TRANSIENT;
   let retryAfterMs = -1;
   try {
-    const said = classify && classified(classify, fulfilled ? { ok: true, value: result } : { ok: false, error: result }, attempt.attempt);
+    const said = classify && saidBy(classify, attempt);
     outcome = said ?? (fulfilled ? outcomeOfValue(result) : outcomeOfError(result));
     if (!fulfilled) retryAfterMs = retryAfterOfError(result);
     else if (outcome >= 400 && isResponse(result)) retryAfterMs = engine.retryAfterOf(result);
@@ -41,6 +41,16 @@ export function settle<T>(attempt: Attempt<T>): number {
   } catch {
     abandon(call);
     return UNGUARDED;
+  }
+}
+
+/** A classifier that fails is no reason for the call to fail: the built-in rules decide then. */
+function saidBy<T>(classify: Classify, { call, state, result, attempt }: Attempt<T>): number | undefined {
+  try {
+    return classified(classify, state === FULFILLED ? { ok: true, value: result } : { ok: false, error: result }, attempt);
+  } catch (error) {
+    call.site.engine.events.tell(call.site.stack, "classifyFailed", { key: call.key, policy: undefined, error });
+    return undefined;
   }
 }
 

@@ -20,7 +20,7 @@ export type Fetch = (input: FetchInput, init?: FetchInit) => Promise<Response>;
 export interface Host {
   /** Milliseconds on any clock; steps back and standing still are allowed. */
   now(): number;
-  /** A whole number from 0 up to 2⁵³, without it. */
+  /** A whole number from 0 up to 2⁵³, without it; or a share of that from 0 up to 1, as `Math.random` gives. */
   random(): number;
   /**
    * Calls `wake` once, `delayMs` from now or later, in the asynchronous context of the caller; returns how to call it off.
@@ -282,6 +282,8 @@ export interface Facts extends EventFacts {
   trap: { readonly error: unknown };
   /** `options.key` threw, or gave something else than a string or null: the call has no key. */
   keyFailed: { readonly error: unknown };
+  /** `options.classify` threw, or gave what it cannot: the built-in rules have read the result. */
+  classifyFailed: { readonly error: unknown };
 }
 
 export type EventType = keyof Facts;

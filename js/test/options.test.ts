@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { forbear } from "../src/entry/inline.js";
-import { ConfigError } from "../src/index.js";
+import { ConfigError, RejectedError } from "../src/index.js";
 import { quiet, reasonOf } from "./support/host.js";
-import { shim } from "./support/shim.js";
+import { faceOn, shim } from "./support/shim.js";
 import { status, Upstream } from "./support/upstream.js";
 
 const refused = (what: () => unknown): string => {
@@ -63,12 +63,148 @@ test("a key function that throws, or gives no string, leaves the call without a 
   }
 });
 
-test("no key is no failure, and a call's own key that is no string is none", async () => {
+test("no key is no failure", async () => {
   const { guard } = shim();
   const stack = guard({ breaker: {} }, { fetch: new Upstream(status(200), status(200)).fetch, key: () => undefined as never });
   stack.on("keyFailed", () => assert.fail("was told"));
   await stack.fetch("https://a.example/");
-  await stack.fetch("https://a.example/", {}, { key: 5 as never });
+  await stack.fetch("https://a.example/", {}, { key: null });
   assert.deepEqual(stack.metrics().keys.map(({ key, calls }) => [key, calls]), [[null, 2]]);
   await quiet();
+});
+
+test("what one call says for itself is refused where it cannot be: which option, what was given, what may stand there", async () => {
+  const { engine, guard } = shim();
+  const upstream = new Upstream(status(200));
+  const stack = guard({ rateLimiter: { rate: 5 }, retry: {} }, { fetch: upstream.fetch });
+  const allowed = {
+    cost: "a whole number from 0",
+    priority: "a whole number from 0 to 255",
+    key: "a string, or null",
+    idempotent: "true or false",
+    timeout: 'a number of ms, or "250ms", "10s", "2m", "1h"',
+    waitUntil: "a function",
+    getBody: "a function",
+    prepare: "a function",
+  };
+  const wrong: { [option in keyof typeof allowed]: unknown[] } = {
+    cost: [NaN, Infinity, -1, 1.9, "1", 1n, Symbol("s"), null, {}],
+    priority: [-1, 256, 2 ** 32, 0.5, NaN, Infinity, "1", 1n, Symbol("s"), null, {}],
+    key: [5, 5n, true, Symbol("s"), {}, [], () => "k"],
+    idempotent: [0, 1, "false", null, {}],
+    timeout: [-1, NaN, "5 s", "soon", 5n, Symbol("s"), null, false, {}],
+    waitUntil: [5, null, {}, Promise.resolve()],
+    getBody: [5, null, "body", new Blob([])],
+    prepare: [5, null, {}],
+  };
+  for (const [option, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      const options = { [option]: value };
+      const execute = option === "getBody" || option === "prepare" ? [] : [stack.execute(() => 1, options)];
+      for (const call of [stack.fetch("https://a.example/", {}, options), ...execute]) {
+        const error = await reasonOf(call);
+        assert.ok(error instanceof ConfigError, `${option}: ${String(error)}`);
+        assert.deepEqual([error.path, error.value, error.allowed], [option, value, allowed[option as "cost"]]);
+        assert.ok(error.message.startsWith(`${option}: `) && error.message.endsWith(`expected ${error.allowed}`), error.message);
+      }
+    }
+  }
+  for (const options of [5, "key", true]) {
+    for (const call of [stack.fetch("https://a.example/", {}, options as never), stack.execute(() => 1, options as never)]) {
+      assert.match(String(await reasonOf(call)), /ConfigError: call: .* is not allowed; expected an object/);
+    }
+  }
+  assert.deepEqual([upstream.sent.length, stack.metrics().keys.length, engine.epoch], [0, 0, 0]);
+});
+
+test("the ends of what one call may say for itself are allowed, and undefined is as if absent", async () => {
+  const { guard } = shim();
+  const stack = guard({ breaker: {} }, { fetch: new Upstream(status(200)).fetch });
+  for (const cost of [0, -0, 1, 2 ** 32, Number.MAX_SAFE_INTEGER, 1e300]) assert.equal((await stack.fetch("https://a.example/", {}, { cost })).status, 200);
+  for (const priority of [0, -0, 255]) assert.equal(await stack.execute(() => 1, { priority }), 1);
+  for (const timeout of [0.5, 2 ** 40, "1h"] as const) assert.equal(await stack.execute(() => 1, { timeout }), 1);
+  const none = { cost: undefined, priority: undefined, key: undefined, idempotent: undefined, timeout: undefined, waitUntil: undefined, getBody: undefined };
+  assert.equal((await stack.fetch("https://a.example/", {}, none as never)).status, 200);
+});
+
+test("a cost is never less than was said: it takes as many permits as tryAcquire would, and none where there can never be so many", async () => {
+  const { guard } = shim();
+  const stack = guard({ rateLimiter: { rate: 5 } }, { fetch: new Upstream(status(200)).fetch });
+  for (const cost of [6, 2 ** 31, 2 ** 32, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER, 1e300]) {
+    const error = await reasonOf(stack.fetch("https://a.example/", {}, { cost, key: "k" }));
+    assert.ok(error instanceof RejectedError && error.reason === "oversized", String(error));
+  }
+  assert.equal(stack.tryAcquire(5, "k"), true, "they took nothing");
+});
+
+test("prepare that gives no Request fails its attempt as the caller's mistake, and nothing is sent", async () => {
+  for (const given of ["https://b.example/", 5, {}, true]) {
+    const { guard } = shim();
+    const upstream = new Upstream(status(200));
+    const stack = guard({ retry: {} }, { fetch: upstream.fetch });
+    const error = await reasonOf(stack.fetch("https://a.example/", {}, { prepare: () => given as never }));
+    assert.match(String(error), /ConfigError: prepare\(\): .* is not allowed; expected a Request, or nothing/);
+    assert.deepEqual([upstream.sent.length, stack.metrics().keys[0]?.verdicts.defect], [0, 1]);
+  }
+});
+
+test("a classifier that throws, or says what it cannot, leaves the result to the rules and is told", async () => {
+  const said = [99, 600, 503.5, NaN, "sucess", {}, true, 5n, Symbol("s")].map((said) => () => said);
+  for (const classify of [...said, async () => "success", async () => { throw new Error("a bug"); }, () => { throw new Error("a bug"); }]) {
+    const { guard } = shim();
+    const stack = guard({ breaker: {} }, { fetch: new Upstream(status(503)).fetch, classify: classify as never });
+    const heard: unknown[] = [];
+    stack.on("classifyFailed", ({ key, error }) => heard.push(key, error));
+    assert.equal((await stack.fetch("https://a.example/")).status, 503);
+    await quiet();
+    assert.equal(stack.metrics().keys[0]?.verdicts.overload, 1);
+    assert.equal(heard[0], "https://a.example");
+    assert.match(String(heard[1]), /a bug|options\.classify\(\): .* is not allowed; expected one of success, .*, a status from 100 to 599, or undefined/);
+  }
+});
+
+test("a classifier that leaves a result to the rules is told of nothing", async () => {
+  const { guard } = shim();
+  for (const said of [undefined, null, 200, "success"]) {
+    const stack = guard({ breaker: {} }, { classify: () => said as never });
+    stack.on("classifyFailed", () => assert.fail("was told"));
+    assert.equal(await stack.execute(() => 1), 1);
+    await quiet();
+  }
+});
+
+// ——— the host ———
+
+const LIMITED = { throttler: { minRequests: 1 } };
+
+test("a host's random may be Math.random: the throttler refuses a share, as with words", async () => {
+  const refused: number[] = [];
+  for (const scale of [1, 2 ** 53]) {
+    let [time, drawn] = [1_000, 0];
+    const host = { now: () => time, random: () => ((++drawn * 0.6180339887) % 1) * scale };
+    let code = 503;
+    const guard = faceOn().forbear(LIMITED, { host, fetch: async () => new Response("", { status: code }) });
+    for (let call = 0; call < 200; call++, time += 10) await guard.fetch("https://a.example/").catch(() => {});
+    code = 200;
+    let no = 0;
+    for (let call = 0; call < 2_000; call++, time += 10) await guard.fetch("https://a.example/").catch(() => no++);
+    refused.push(no);
+  }
+  assert.equal(refused[0], refused[1], "share by share the same word");
+  assert.ok(refused[0]! > 0 && refused[0]! < 1_000, `${refused[0]} of 2000 refused once it had healed`);
+});
+
+test("a host's clock and randomness that give something else say at the first call what they must give", async () => {
+  const words = "expected a whole number from 0 up to 2⁵³, without it, or what Math.random() gives";
+  for (const [name, given, allowed] of [
+    ...[NaN, Infinity, -1, 2 ** 53, "5", 5n, undefined, null, {}].map((given) => ["random", given, words] as const),
+    ...[undefined, "5", 5n, new Date(0), Symbol("s")].map((given) => ["now", given, "expected a number of ms"] as const),
+  ]) {
+    const { forbear } = faceOn();
+    const guard = forbear(LIMITED, { host: { [name]: () => given } });
+    const error = await reasonOf(guard.execute(() => assert.fail("was sent")));
+    assert.ok(error instanceof ConfigError, String(error));
+    assert.equal(error.path, `options.host.${name}()`);
+    assert.ok(error.message.endsWith(allowed), error.message);
+  }
 });

@@ -108,12 +108,11 @@ test("only a response is read as HTTP: any other value is a success", () => {
 
 test("a classifier reads results its own way: a verdict, a status, or nothing", () => {
   const settled = { ok: true, value: 1 } as const;
-  assert.equal(classified(undefined, settled, 1), undefined);
   assert.equal(classified(() => undefined, settled, 1), undefined);
   assert.equal(classified(() => "defect", settled, 1), OUTCOMES.indexOf("defect"));
   assert.equal(classified(() => "overload", settled, 1), OUTCOMES.indexOf("unavailable"));
   assert.equal(classified(() => 429, settled, 1), 429);
-  for (const said of [99, 1000, NaN, 2.5e9, "nonsense", null, {}]) assert.equal(classified(() => said as never, settled, 1), undefined);
+  for (const said of [99, 1000, NaN, 2.5e9, "nonsense", {}]) assert.throws(() => classified(() => said as never, settled, 1), ConfigError);
 });
 
 test("a classifier that throws changes nothing", async () => {
