@@ -29,7 +29,7 @@ pub(crate) enum Ran {
     AtLeast(Duration),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Lane {
     samples: Samples,
     /// When the window's first sample came.
@@ -94,13 +94,15 @@ impl Pace {
         self.config.fingerprint()
     }
 
-    /// What was measured outlives a restart; a window that is not full of samples yet does not.
     pub fn save(&self, now: Instant, out: &mut Writer) {
-        let known = self.lanes.iter().map(|(key, lane)| (key, lane.known(&self.config, self.share, now)));
-        out.list(known.filter(|(_, known)| known.pace > Duration::ZERO), |out, (key, Known { pace, since })| {
+        let measured = self.lanes.iter().map(|(key, lane)| (key, lane.at(&self.config, self.share, now)));
+        out.list(measured.filter(|(_, lane)| !lane.is_pristine()), |out, (key, lane)| {
+            let Lane { samples, begun, known } = lane;
             out.key(key);
-            out.duration(pace);
-            out.age(since, now);
+            out.duration(known.pace);
+            out.age(if known.pace > Duration::ZERO { known.since } else { now }, now);
+            samples.save(out);
+            out.age(if samples.count() > 0 { begun } else { now }, now);
         });
     }
 
@@ -109,9 +111,11 @@ impl Pace {
         for is_sound in [false, true] {
             let mut input = *input;
             for _ in 0..input.u16()? {
-                let (key, pace, since) = (input.key()?, input.duration()?, input.age(now)?);
+                let key = input.key()?;
+                let known = Known { pace: input.duration()?, since: input.age(now)? };
+                let lane = Lane { known, samples: Samples::restore(&mut input)?, begun: input.age(now)? };
                 if is_sound && key != Key::NEW {
-                    self.lanes.entry(key, Lane::fresh).known = Known { pace, since };
+                    *self.lanes.entry(key, Lane::fresh) = lane;
                 }
             }
         }
@@ -122,6 +126,10 @@ impl Pace {
 impl Lane {
     fn fresh() -> Self {
         Self { samples: Samples::default(), begun: Instant::PAST, known: Known::NOTHING }
+    }
+
+    fn is_pristine(&self) -> bool {
+        self.samples.count() == 0 && self.known.pace == Duration::ZERO
     }
 
     fn is_over(&self, window: Duration, now: Instant) -> bool {
@@ -144,6 +152,13 @@ impl Lane {
         if self.is_over(config.window, now) {
             self.samples.clear();
         }
+    }
+
+    /// The same, to save: as if it had been rolled.
+    fn at(&self, config: &Config, share: Ratio, now: Instant) -> Self {
+        let mut lane = self.clone();
+        lane.roll(config, share, now);
+        lane
     }
 
     fn measured(&self, share: Ratio, since: Instant) -> Known {

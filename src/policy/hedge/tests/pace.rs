@@ -55,10 +55,10 @@ fn g6_a_key_that_is_given_to_somebody_else_has_no_pace() {
 }
 
 #[test]
-fn g6_keys_whose_pace_is_not_known_are_not_saved_and_of_a_damaged_snapshot_none_is_known() {
+fn g6_of_a_damaged_snapshot_nothing_is_known_and_of_pristine_keys_nothing_is_saved() {
     let mut pace = pace();
     let new = saved(&pace);
-    pace.sample(OTHER, Ran::Whole(ms(40)), NOW);
+    pace.sample(OTHER, Ran::AtLeast(ms(40)), NOW);
     assert_eq!(saved(&pace), new);
     let bytes = saved(&measured(&[Key::WHOLE, OTHER]));
     for end in 0..bytes.len() {
@@ -67,4 +67,14 @@ fn g6_keys_whose_pace_is_not_known_are_not_saved_and_of_a_damaged_snapshot_none_
     }
     pace.restore(NOW, &mut Reader::new(&bytes)).unwrap();
     assert_eq!(saved(&pace), bytes);
+}
+
+#[test]
+fn g6_a_window_that_is_not_over_goes_on_where_it_is_restored() {
+    let (mut there, mut here) = (pace(), pace());
+    (0..19).for_each(|_| here.sample(OTHER, Ran::Whole(ms(40)), NOW));
+    there.restore(NOW, &mut Reader::new(&saved(&here))).unwrap();
+    assert_eq!(there.read(OTHER, NOW), None);
+    there.sample(OTHER, Ran::Whole(ms(40)), NOW);
+    assert_eq!(there.read(OTHER, NOW), Some(ms(40)));
 }
