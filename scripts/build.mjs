@@ -39,7 +39,8 @@ async function buildWasm(wasmBindgen) {
   // cargo knows best whether there is anything to do. The release profile must not strip: wasm-bindgen reads
   // custom sections that `strip = true` removes. wasm-opt strips at the end.
   say("Compiling the engine to wasm (half a minute the first time)");
-  await run("cargo", ["build", "--release", "--package", "forbear-js", "--lib", "--target", "wasm32-unknown-unknown"]);
+  // A cdylib alone: with an rlib beside it, which `npm run generate` needs, nothing is optimised across crates.
+  await run("cargo", ["rustc", "--release", "--package", "forbear-js", "--lib", "--crate-type", "cdylib", "--target", "wasm32-unknown-unknown"]);
   const compiled = join(process.env.CARGO_TARGET_DIR ?? inRoot("target"), "wasm32-unknown-unknown", "release", "forbear_js.wasm");
   const glue = inRoot("target", "glue");
   const dist = inRoot("dist", "wasm");

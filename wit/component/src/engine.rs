@@ -3,8 +3,7 @@
 use core::cell::UnsafeCell;
 
 use forbear::{Engine, Key, Limits};
-
-use crate::names::Names;
+use forbear_wit_shared::names::Names;
 
 /// Everything an instance knows.
 pub struct State {
@@ -21,12 +20,12 @@ pub fn with<T>(act: impl FnOnce(&mut State) -> T) -> T {
 impl State {
     /// The key of this name, or of the whole stack; `NEW` for a name that has no number yet.
     pub fn key(&self, name: Option<&str>) -> Key {
-        name.map_or(Key::WHOLE, |name| self.names.key_of(name))
+        name.map_or(Key::WHOLE, |name| self.names.key(name))
     }
 
     /// The key of this name, which is given a number if it has none; `OVERFLOW` where there is no room.
     pub fn intern(&mut self, name: &str) -> Key {
-        match self.names.key_of(name) {
+        match self.names.key(name) {
             Key::NEW => {
                 let key = self.engine.intern().unwrap_or(Key::OVERFLOW);
                 self.names.learn(name, key);

@@ -16,10 +16,7 @@ use bindings::exports::forbear::resilience::engine::{Decision, Event, Guest, Out
 use forbear::{CallId, Duration, HostTime};
 
 mod answer;
-#[cfg(target_family = "wasm")]
-mod artifact;
 mod engine;
-mod names;
 mod settings;
 mod shared;
 mod stack;

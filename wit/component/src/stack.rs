@@ -93,7 +93,7 @@ impl GuestStack for Stacked {
             for pair in state.engine.snapshot_keys(self.0, now).chunks_exact(2) {
                 let number = pair.iter().rev().fold(0, |number, byte| number << 8 | u16::from(*byte));
                 if !keys.iter().any(|(known, _)| *known == number)
-                    && let Some(name) = state.names.name_of(Key::from_number(number))
+                    && let Some(name) = state.names.name(Key::from_number(number))
                 {
                     keys.push((number, String::from(name)));
                 }
@@ -117,7 +117,7 @@ impl GuestStack for Stacked {
             for (number, name) in &keys {
                 if let Some(place) = here.get_mut(usize::from(*number)) {
                     // Where there is little room, a later name may have got this one's number.
-                    *place = state.names.key_of(name);
+                    *place = state.names.key(name);
                 }
             }
             match state.engine.restore(self.0, &bytes, &here, HostTime::from_nanos(now)) {

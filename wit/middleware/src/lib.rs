@@ -7,15 +7,13 @@
 
 extern crate alloc;
 
-#[cfg(target_family = "wasm")]
-mod artifact;
+use forbear_wit_shared::{names, settings};
+
 mod bindings;
 mod call;
 mod facts;
 mod held;
-mod names;
 mod outcome;
-pub mod settings;
 mod site;
 mod tape;
 mod upload;

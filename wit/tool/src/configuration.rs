@@ -1,6 +1,6 @@
 //! A file of settings → a component that exports them as `wasi:config/store`, and does nothing else.
 
-use forbear_middleware::settings;
+use forbear_wit_shared::settings;
 use wasm_encoder::{
     CodeSection, ConstExpr, DataSection, ExportKind, ExportSection, Function, FunctionSection, MemorySection,
     MemoryType, Module, TypeSection, ValType,

@@ -9,6 +9,8 @@ use alloc::vec::Vec;
 
 use forbear::{Key, snapshot};
 
+/// The names that have numbers.
+#[derive(Default)]
 pub struct Names {
     /// Each at the place that is its key's number, behind its checksum, so that most are told apart without being read. A tree
     /// would cost four kilobytes.
@@ -16,12 +18,15 @@ pub struct Names {
 }
 
 impl Names {
+    /// None yet.
+    #[must_use]
     pub const fn new() -> Self {
         Self { entries: Vec::new() }
     }
 
     /// The name's number; `NEW` where it has none.
-    pub fn key_of(&self, name: &str) -> Key {
+    #[must_use]
+    pub fn key(&self, name: &str) -> Key {
         let name = &*kept(name);
         let sum = snapshot::checksum(name.as_bytes());
         let is_its = |entry: &Option<(u64, Box<str>)>| {
@@ -31,7 +36,8 @@ impl Names {
     }
 
     /// The name that has this number.
-    pub fn name_of(&self, key: Key) -> Option<&str> {
+    #[must_use]
+    pub fn name(&self, key: Key) -> Option<&str> {
         self.entries.get(usize::from(key.number()))?.as_ref().map(|(_, name)| &**name)
     }
 
@@ -69,7 +75,7 @@ fn kept(name: &str) -> Cow<'_, str> {
 }
 
 /// Writes a number in decimal; the formatting machinery of the standard library would cost some kilobytes.
-pub fn push_number(out: &mut String, number: u64) {
+fn push_number(out: &mut String, number: u64) {
     if number >= 10 {
         push_number(out, number / 10);
     }
@@ -91,8 +97,8 @@ mod tests {
         names.learn("a", first);
         names.learn("b", second);
         names.learn("c", first);
-        assert_eq!((names.key_of("a"), names.key_of("b"), names.key_of("c")), (Key::NEW, second, first));
-        assert_eq!((names.name_of(first), names.name_of(second)), (Some("c"), Some("b")));
+        assert_eq!((names.key("a"), names.key("b"), names.key("c")), (Key::NEW, second, first));
+        assert_eq!((names.name(first), names.name(second)), (Some("c"), Some("b")));
     }
 
     #[test]
@@ -101,7 +107,7 @@ mod tests {
         for key in [Key::WHOLE, Key::OVERFLOW, Key::NEW] {
             names.learn("a", key);
         }
-        assert_eq!(names.key_of("a"), Key::NEW);
+        assert_eq!(names.key("a"), Key::NEW);
     }
 
     #[test]
@@ -109,10 +115,10 @@ mod tests {
         let mut names = Names::new();
         let long = "ä".repeat(100_000);
         names.learn(&long, Key::from_number(2));
-        assert_eq!(names.key_of(&long), Key::from_number(2));
-        let kept = names.name_of(Key::from_number(2)).unwrap().to_owned();
+        assert_eq!(names.key(&long), Key::from_number(2));
+        let kept = names.name(Key::from_number(2)).unwrap().to_owned();
         assert!(kept.len() <= LONGEST);
-        assert_eq!(names.key_of(&kept), Key::from_number(2));
-        assert_eq!(names.key_of(&(long + "ä")), Key::NEW);
+        assert_eq!(names.key(&kept), Key::from_number(2));
+        assert_eq!(names.key(&(long + "ä")), Key::NEW);
     }
 }
