@@ -127,3 +127,24 @@ test("a rate limiter refuses what comes too soon and says when to come again; wi
   await host.pass(3_000);
   assert.deepEqual(await Promise.all(turns), [0, 1_000, 2_000]);
 });
+
+test("a long line with more turns than its host has ticks is served a call a tick, in order, and not woken in vain", async () => {
+  for (const lateMs of [0, 5]) {
+    const { host, engine, guard } = shim();
+    let late = 0;
+    let wakes = 0;
+    const { arm } = host;
+    host.arm = (delayMs, wake) => arm(delayMs + ((late += 7) % (lateMs + 1)), wake);
+    const wake = engine.wake.bind(engine);
+    engine.wake = (handle) => (wakes++, wake(handle));
+    const limited = guard({ rateLimiter: { rate: 10_000, burst: 1, wait: "1m", queue: 10_000 } }, { fetch: async () => status(200) });
+    const served: number[] = [];
+    const calls = Array.from({ length: 300 }, (_, number) => limited.fetch(URL_A).then(() => served.push(number)));
+    await host.pass(300 - 1);
+    if (lateMs === 0) assert.equal(served.length, 300, "one at once, and one in each millisecond");
+    await host.pass(700);
+    await Promise.all(calls);
+    assert.deepEqual(served, [...served].sort((a, b) => a - b), "first in, first out");
+    assert.ok(wakes <= (lateMs === 0 ? 3 : 5) * calls.length, `${wakes} wakes`);
+  }
+});

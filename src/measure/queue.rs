@@ -24,6 +24,8 @@ pub struct Line {
     /// The first of the vacant places; the others hang on its `behind`.
     vacant: u32,
     taken: u32,
+    /// What those who stand in line cost together.
+    standing: u64,
 }
 
 /// Who stands at a place.
@@ -38,6 +40,8 @@ pub struct Waiter {
     stand: Stand,
     before: u32,
     behind: u32,
+    /// What those cost together who joined before it, whatever became of them; counted from when the line was empty last.
+    joined_before: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +53,7 @@ enum Stand {
 
 impl Default for Line {
     fn default() -> Self {
-        Self { places: Vec::new(), first: NOBODY, last: NOBODY, vacant: NOBODY, taken: 0 }
+        Self { places: Vec::new(), first: NOBODY, last: NOBODY, vacant: NOBODY, taken: 0, standing: 0 }
     }
 }
 
@@ -76,7 +80,10 @@ impl Line {
 
     /// Takes the last place.
     pub fn join(&mut self, call: CallId, cost: u32, turn: Instant) -> u32 {
-        let waiter = Waiter { call, turn, cost, stand: Stand::InLine, before: self.last, behind: NOBODY };
+        let before = self.last;
+        let joined_before =
+            self.places.get(before as usize).map_or(0, |last| last.joined_before.saturating_add(u64::from(last.cost)));
+        let waiter = Waiter { call, turn, cost, stand: Stand::InLine, before, behind: NOBODY, joined_before };
         let place = match self.places.get_mut(self.vacant as usize) {
             Some(vacant) => {
                 let place = self.vacant;
@@ -92,30 +99,27 @@ impl Line {
         *self.behind_of(waiter.before) = place;
         self.last = place;
         self.taken += 1;
+        self.standing = self.standing.saturating_add(u64::from(cost));
         place
     }
 
     /// The waiter has been heard of and goes on waiting; whoever stood aside stands in line again.
     pub fn stand(&mut self, place: u32, turn: Instant) {
-        if let Some(waiter) = self.taken_place(place) {
-            waiter.stand = Stand::InLine;
+        if let Some(waiter) = self.set(place, Stand::InLine) {
             waiter.turn = turn;
         }
     }
 
     /// The waiter keeps its place and lets everybody pass.
     pub fn step_aside(&mut self, place: u32) {
-        if let Some(waiter) = self.taken_place(place) {
-            waiter.stand = Stand::Aside;
-        }
+        self.set(place, Stand::Aside);
     }
 
     /// The place becomes vacant.
     pub fn leave(&mut self, place: u32) {
         let vacant = self.vacant;
-        let Some(waiter) = self.taken_place(place) else { return };
+        let Some(waiter) = self.set(place, Stand::Vacant) else { return };
         let Waiter { before, behind, .. } = *waiter;
-        waiter.stand = Stand::Vacant;
         waiter.behind = vacant;
         self.vacant = place;
         self.taken -= 1;
@@ -167,6 +171,28 @@ impl Line {
         cost
     }
 
+    /// The same in a time that does not grow with the line: the first [`LOOKED_AT`] are looked at one by one, and whoever
+    /// stands in line behind them is taken to be of this kind. With a place ahead of which somebody has left back there, it
+    /// may be too much: never more than all of them cost.
+    #[must_use]
+    pub fn cost_in_front(&self, place: Option<u32>, which: fn(&Waiter, Instant) -> bool, now: Instant) -> u64 {
+        let (mut cost, mut rest) = (0_u64, self.standing);
+        for (position, waiter) in self.ahead(place).enumerate() {
+            if position == LOOKED_AT {
+                let own = place.and_then(|place| self.places.get(place as usize));
+                let between = own.map_or(rest, |own| own.joined_before.saturating_sub(waiter.joined_before));
+                return cost.saturating_add(rest.min(between));
+            }
+            if which(waiter, now) {
+                cost += u64::from(waiter.cost);
+            }
+            if waiter.stand == Stand::InLine {
+                rest = rest.saturating_sub(u64::from(waiter.cost));
+            }
+        }
+        cost
+    }
+
     /// The first who is there.
     #[must_use]
     pub fn head(&self, now: Instant) -> Option<&Waiter> {
@@ -190,8 +216,13 @@ impl Line {
         }
     }
 
-    fn taken_place(&mut self, place: u32) -> Option<&mut Waiter> {
-        self.places.get_mut(place as usize).filter(|waiter| waiter.stand != Stand::Vacant)
+    /// How whoever has this place stands from now on.
+    fn set(&mut self, place: u32, stand: Stand) -> Option<&mut Waiter> {
+        let waiter = self.places.get_mut(place as usize).filter(|waiter| waiter.stand != Stand::Vacant)?;
+        let cost = |stand| if stand == Stand::InLine { u64::from(waiter.cost) } else { 0 };
+        self.standing = self.standing.saturating_sub(cost(waiter.stand)).saturating_add(cost(stand));
+        waiter.stand = stand;
+        Some(waiter)
     }
 
     /// Where it is written who stands behind this place; behind nobody stands the first.
@@ -208,6 +239,8 @@ impl Line {
 pub const HEAD_START: Duration = Duration::from_millis(20);
 /// After how long newcomers no longer wait for a called waiter that was not heard of. Ours: two of its timers.
 pub const SILENCE: Duration = Duration::from_millis(100);
+/// How many are looked at one by one. Ours: more than are ever dead at once, and done in some microseconds.
+pub const LOOKED_AT: usize = 1_000;
 /// How many get a hint. Ours: the head may be dead, and perhaps the next.
 pub const HINTED: usize = 3;
 const NOBODY: u32 = u32::MAX;

@@ -1,6 +1,8 @@
 //! A crowd: many calls of one host over an engine, on virtual time, for the tests of policies with a line.
 
+use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use crate::event::What;
 use crate::random::Rng;
@@ -18,10 +20,15 @@ pub(super) struct Crowd {
     pub hints: bool,
     /// How late timers are at most.
     pub late: Duration,
+    /// What its timers and its clock count in.
+    pub grain: Duration,
     pub most_at_once: usize,
-    rng: Rng,
     /// How many answers its calls were given.
-    heard: u32,
+    pub heard: u32,
+    rng: Rng,
+    /// What is due when; what is due no longer is left in it.
+    agenda: BinaryHeap<Reverse<(HostTime, usize)>>,
+    known: BTreeMap<u64, usize>,
 }
 
 /// A call. Its attempts are never repeated.
@@ -57,9 +64,12 @@ impl Crowd {
             started: Vec::new(),
             hints: true,
             late: Duration::ZERO,
+            grain: Duration::from_nanos(1),
             most_at_once: 0,
-            rng: Rng::new(7),
             heard: 0,
+            rng: Rng::new(7),
+            agenda: BinaryHeap::new(),
+            known: BTreeMap::new(),
         }
     }
 
@@ -76,9 +86,11 @@ impl Crowd {
         let stack = crate::StackId::from_number(0);
         let decision = self.engine.admit(stack, key, facts, self.now, self.rng.word());
         let (id, takes) = (decision.call.unwrap_or(CallId::from_u64(0)), Duration::from_millis(takes_ms));
+        let guest = self.guests.len();
+        self.known.insert(id.as_u64(), guest);
         self.guests.push(Guest { id, state: State::Waits, due: None, takes });
-        self.obey(self.guests.len() - 1, decision);
-        self.guests.len() - 1
+        self.obey(guest, decision);
+        guest
     }
 
     pub fn wake(&mut self, guest: usize) {
@@ -98,9 +110,11 @@ impl Crowd {
 
     /// Lets time pass, and does what comes in it.
     pub fn run_until(&mut self, end: HostTime) {
-        loop {
-            let due = self.guests.iter().enumerate().filter_map(|(guest, its)| Some((its.due?, guest)));
-            let Some((at, guest)) = due.min().filter(|(at, _)| *at <= end) else { break };
+        while let Some(Reverse((at, guest))) = self.agenda.peek().copied().filter(|Reverse((at, _))| *at <= end) {
+            self.agenda.pop();
+            if self.guests.get(guest).is_none_or(|its| its.due != Some(at)) {
+                continue;
+            }
             self.now = self.now.max(at);
             match self.guests[guest].state {
                 State::Runs => self.end(guest, Verdict::Success),
@@ -142,6 +156,7 @@ impl Crowd {
     fn obey(&mut self, guest: usize, decision: Decision) {
         self.heard += 1;
         assert!(self.heard < MOST_ANSWERS, "it never comes to rest");
+        let grain = self.grain.as_nanos();
         let its = &mut self.guests[guest];
         if its.state == State::Dead {
             return;
@@ -154,17 +169,27 @@ impl Crowd {
             Step::Wait if its.state == State::Runs => (State::Runs, its.due),
             Step::Wait => {
                 let late = Duration::from_nanos(self.rng.between(0, self.late.as_nanos()));
-                (State::Waits, decision.at.map(|at| at + late))
+                (
+                    State::Waits,
+                    decision.at.map(|at| HostTime::from_nanos((at + late).as_nanos().next_multiple_of(grain))),
+                )
             }
             Step::Unguarded if its.state == State::Waits => (State::Alone, None),
             Step::Done { .. } | Step::Unguarded => (State::Over, None),
             Step::Reject(rejection) => (State::Refused(rejection.reason, decision.at), None),
         };
-        self.most_at_once = self.most_at_once.max(self.all(State::Runs).len());
+        let (started, due) = (its.state == State::Runs, its.due);
+        if let Some(at) = due {
+            self.agenda.push(Reverse((at, guest)));
+        }
+        if started {
+            self.most_at_once = self.most_at_once.max(self.all(State::Runs).len());
+        }
         let woken: Vec<CallId> = self.engine.woken().collect();
         for id in woken {
-            let known = self.guests.iter().position(|guest| guest.id == id && guest.state == State::Waits);
-            if let Some(guest) = known.filter(|_| self.hints) {
+            let waits =
+                |guest: &usize| self.guests.get(*guest).is_some_and(|its| its.id == id && its.state == State::Waits);
+            if let Some(guest) = self.known.get(&id.as_u64()).copied().filter(waits).filter(|_| self.hints) {
                 self.wake(guest);
             }
         }

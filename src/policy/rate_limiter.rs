@@ -181,25 +181,33 @@ impl RateLimiter {
     /// those ahead only what their own turn gave them.
     fn turn(&self, asker: &Asker, now: Instant) -> Instant {
         let Some(bucket) = self.buckets.get(asker.key) else { return now };
+        let Bucket { line, .. } = bucket;
         let credit = self.credit(Some(bucket), now);
         let place = asker.place.map(|place| place.0);
-        let after = |which| {
-            let ahead = bucket.line.cost_ahead(place, which, now, u64::MAX);
-            now + self.until(credit, ahead + u64::from(asker.cost))
-        };
-        match place.map(|place| bucket.line.turn(place)) {
-            Some(turn) if turn <= now => after(Waiter::is_called),
-            turn => after(Waiter::is_present).min(turn.unwrap_or(Instant::NEVER)),
+        let turn = place.map_or(Instant::NEVER, |place| line.turn(place));
+        let own = u64::from(asker.cost);
+        if turn > now {
+            let ahead = line.cost_in_front(place, Waiter::is_present, now);
+            return turn.min(now + self.until(credit, ahead + own));
         }
+        let most = credit / self.price(1).max(1);
+        if line.cost_ahead(place, Waiter::is_called, now, most + 1) + own <= most {
+            return now;
+        }
+        let permits = line.cost_in_front(place, Waiter::is_called, now) + own;
+        // It was its turn, and others' too: its host did not come when it should have. No host comes more often than this.
+        let ticks = Duration::from_millis(permits.div_ceil(u64::from(self.burst.max(1))));
+        now + self.until(credit, permits).max(ticks)
     }
 
-    /// Somebody left the line or lets others pass: a hint, if the first one's turn comes sooner than it knows.
+    /// Somebody left the line or lets others pass, or came before those ahead of it: a hint, if the first one's turn is
+    /// now, or comes sooner than it knows.
     fn hasten(&self, key: Key, cx: &mut Cx<'_>) {
         let Some(bucket) = self.buckets.get(key) else { return };
         let credit = self.credit(Some(bucket), cx.now);
-        if let Some(head) =
-            bucket.line.head(cx.now).filter(|head| cx.now + self.until(credit, u64::from(head.cost)) < head.turn)
-        {
+        let Some(head) = bucket.line.head(cx.now) else { return };
+        let at = cx.now + self.until(credit, u64::from(head.cost));
+        if at <= cx.now || at < head.turn {
             cx.woken.push(head.call);
         }
     }
@@ -241,6 +249,7 @@ impl Gate for RateLimiter {
         match asker.place {
             Some(place) => {
                 line.stand(place.0, turn);
+                self.hasten(asker.key, cx);
                 place
             }
             None => Place(line.join(asker.call, asker.cost, turn)),

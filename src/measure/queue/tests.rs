@@ -1,5 +1,7 @@
 //! The line against a plain list, and what a head start is.
 
+use core::cell::Cell;
+
 use super::*;
 use crate::random::Rng;
 
@@ -129,6 +131,40 @@ fn costs_ahead_are_counted_as_far_as_it_matters() {
     assert_eq!(line.cost_ahead(None, Waiter::is_called, at(0), 99), 0);
 }
 
+#[test]
+fn in_a_long_line_the_first_thousand_are_looked_at() {
+    std::thread_local! {
+        static LOOKS: Cell<usize> = const { Cell::new(0) };
+    }
+    fn is_there(waiter: &Waiter, now: Instant) -> bool {
+        LOOKS.set(LOOKS.get() + 1);
+        waiter.is_present(now)
+    }
+    let (mut line, places) = line(5_000);
+    let in_front = |line: &Line, place| {
+        LOOKS.set(0);
+        let cost = line.cost_in_front(place, is_there, at(0));
+        assert!(LOOKS.get() <= LOOKED_AT);
+        cost
+    };
+    for ahead in [0, 1, 999, 1_000, 1_001, 4_999] {
+        assert_eq!(in_front(&line, Some(places[ahead])), ahead as u64);
+    }
+    assert_eq!(in_front(&line, None), 5_000);
+    // Who steps aside or leaves is told of exactly at the front, and to newcomers.
+    line.step_aside(places[10]);
+    line.leave(places[20]);
+    line.step_aside(places[3_000]);
+    line.leave(places[4_000]);
+    assert_eq!([in_front(&line, Some(places[900])), in_front(&line, None)], [898, 4_996]);
+    assert_eq!([3_500, 4_500, 4_999].map(|place| in_front(&line, Some(places[place]))), [3_498, 4_498, 4_996]);
+    line.stand(places[10], Instant::NEVER);
+    assert_eq!([in_front(&line, Some(places[900])), in_front(&line, None)], [899, 4_997]);
+    // Whoever left, nobody is told of more than there are.
+    places[1_500..4_500].iter().for_each(|place| line.leave(*place));
+    assert_eq!([in_front(&line, Some(places[4_999])), in_front(&line, None)], [1_999, 1_999]);
+}
+
 /// What a line is, the plain way.
 #[derive(Default)]
 struct Model {
@@ -188,6 +224,11 @@ fn agrees_with_a_plain_list() {
                 let called = *stands && turn.is_some_and(|turn| now < turn + HEAD_START);
                 assert_eq!(waiter.is_called(now), called, "seed {seed}");
             }
+            for place in [None, model.line.last().map(|waiter| waiter.0)] {
+                let cost = line.cost_in_front(place, Waiter::is_called, now);
+                assert_eq!(cost, line.cost_ahead(place, Waiter::is_called, now, u64::MAX), "seed {seed}");
+            }
+            assert_eq!(line.standing, model.line.iter().filter(|waiter| waiter.2).count() as u64, "seed {seed}");
         }
     }
 }

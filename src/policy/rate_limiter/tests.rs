@@ -12,6 +12,7 @@ mod bounds;
 mod company;
 mod line;
 mod permits;
+mod throng;
 
 pub(super) const STACK: StackId = StackId::from_number(0);
 
