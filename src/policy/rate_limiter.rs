@@ -222,9 +222,8 @@ impl Gate for RateLimiter {
         if at <= now {
             return Answer::Pass;
         }
-        let is_new = asker.place.is_none();
-        let too_late = at >= asker.deadline || is_new && at > now + self.config.wait;
-        if too_late || is_new && self.waiters(asker.key) >= self.config.queue {
+        let too_late = at >= asker.deadline || at > asker.since + self.config.wait;
+        if too_late || asker.place.is_none() && self.waiters(asker.key) >= self.config.queue {
             return Answer::Reject { reason: RefusalReason::RateLimited, retry_at: Some(at) };
         }
         Answer::Wait(at)

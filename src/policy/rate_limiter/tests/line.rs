@@ -129,7 +129,7 @@ fn g4_who_waits_elsewhere_lets_those_behind_pass() {
     assert_eq!(lent.gate.ask(&asker(2, Some(second)), now), Answer::Pass);
 }
 
-fn asker(call: u64, place: Option<Place>) -> Asker {
+pub(super) fn asker(call: u64, place: Option<Place>) -> Asker {
     let (call, since) = (CallId::from_u64(call), Instant::ORIGIN);
     let key = Key::WHOLE;
     Asker { call, attempt: 1, key, dice: 0, cost: 1, priority: 0, deadline: Instant::NEVER, since, place }
