@@ -127,11 +127,20 @@ impl core::fmt::Display for ConfigError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let RefusedValue { policy, given, min, max, reason, .. } = **self;
         let (policy, option, reason) = (policy.word(), self.option(), reason.word());
-        write!(f, "{policy}.{option}: {reason} ({given}); allowed are {min} to {max}")
+        write!(f, "{policy}.{option}: {reason} ({}); allowed are {} to {}", Shown(given), Shown(min), Shown(max))
     }
 }
 
 impl core::error::Error for ConfigError {}
+
+/// A number as users write it.
+struct Shown(f64);
+
+impl core::fmt::Display for Shown {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        if self.0.is_nan() { f.write_str("off") } else { self.0.fmt(f) }
+    }
+}
 
 /// A type that an option's value is kept in. Off crosses as NaN, which is in no range.
 pub trait OptionValue {

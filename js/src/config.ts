@@ -3,7 +3,7 @@
 
 import { readDuration, showDuration } from "./duration.js";
 import { ConfigError } from "./errors.js";
-import { ATTEMPT_TIMEOUT_MS, CONFIG_REASONS, FIGURES, OPTIONS, POLICIES, type OptionSpec } from "./generated/vocabulary.js";
+import { ATTEMPT_TIMEOUT_MS, BUDGET_READS, CONFIG_REASONS, FIGURES, OPTIONS, POLICIES, type OptionSpec } from "./generated/vocabulary.js";
 import { SharedObject, type Settings, type Value } from "./shared.js";
 import { unknownName, wrong } from "./wording.js";
 
@@ -65,6 +65,12 @@ export function refusal(
   const pathOf = (option: number): string => join(root || sectionOf(name), OPTIONS[name][option]![0]);
   const value = values.find((value) => value.policy === policy && value.option === option);
   if (word !== "conflict") return wrong(pathOf(option), value ? value.given : number, allowed(spec, min, max));
+  if (name === "budget") {
+    const kinds = OPTIONS.budget[0]![1] as readonly string[];
+    const readers = kinds.filter((_, kind) => BUDGET_READS[kind]! & 1 << option);
+    const kind = kinds[values.find((value) => value.policy === policy && value.option === 0)?.number ?? 0]!;
+    if (!readers.includes(kind)) return wrong(pathOf(option), value?.given, `the kind to be one of ${readers.join(", ")}`, `: the kind ${kind} does not read it`);
+  }
   // Off, both of them: the only conflict of what is off.
   if (Number.isNaN(number)) return wrong(pathOf(option), false, "windowCalls or window to be on");
   // A default was refused: the cause is what the user wrote, whose value is the limit.

@@ -72,6 +72,16 @@ test("values that do not go together are refused with the range that is left", (
   assert.match(refused({ breaker: { windowCalls: false, window: false } }).message, /^breaker\.windowCalls: false is not allowed; expected windowCalls or window to be on$/);
 });
 
+test("an option that a budget's kind does not read is refused, with the kinds that do", () => {
+  const error = refused({ retry: { budget: { kind: "wallet", max: 5 } } });
+  assert.equal(error.message, "retry.budget.max: 5 is not allowed: the kind wallet does not read it; expected the kind to be one of tokenBucket, grpc, aws, aimd");
+  assert.deepEqual([error.path, error.value], ["retry.budget.max", 5]);
+  assert.match(refused({ retry: { budget: { cost: 2 } } }).message, /^retry\.budget\.cost: 2 is not allowed: the kind ratio does not read it; /);
+  assert.match(refused({ retry: { budget: { kind: "wallet", ratio: 0.5 } } }).message, /does not read it; expected the kind to be one of ratio, concurrency$/);
+  assert.match(refused({ retry: { budget: { kind: "aimd", min: 50, max: 20 } } }).message, /^retry\.budget\.min: 50 is not allowed beside the other options/, "which it does read");
+  shim().guard({ retry: { budget: { kind: "wallet", max: false, ratio: 0.1 } } }); // as they are when absent
+});
+
 test("where a default is in the way, what the user wrote is named as the cause", () => {
   const base = refused({ retry: { backoff: { base: "30s" } } });
   assert.equal(base.message, 'retry.backoff.base: "30s" is not allowed while backoff.cap is 20s, its default; expected at most 20s, or another backoff.cap');

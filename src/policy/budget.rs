@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::any::Any;
 
-use crate::config::{ConfigError, OptionKind, OptionValue};
+use crate::config::{self, ConfigError, OptionKind, OptionValue};
 use crate::key::Key;
 use crate::outcome::Verdict;
 use crate::ratio::Ratio;
@@ -162,9 +162,51 @@ impl OptionValue for Counting {
     }
 }
 
+impl Counting {
+    /// Whether budgets of this kind read the option at this position.
+    #[must_use]
+    pub const fn reads(self, option: usize) -> bool {
+        let read = match self {
+            Self::Ratio => const { places(&["kind", "ratio", "window", "reserve"]) },
+            Self::TokenBucket | Self::Grpc | Self::Aws => {
+                const { places(&["kind", "max", "initial", "deposit", "cost", "refill"]) }
+            }
+            Self::Aimd => const { places(&["kind", "max", "initial", "deposit", "cost", "refill", "min", "decrease"]) },
+            Self::Concurrency => const { places(&["kind", "ratio", "reserve"]) },
+            Self::Wallet => const { places(&["kind", "window", "reserve"]) },
+        };
+        read & (1 << option) != 0
+    }
+}
+
+/// The positions of these options, one bit each.
+const fn places(names: &[&str]) -> u16 {
+    let (mut bits, mut name) = (0, 0);
+    while name < names.len() {
+        bits |= 1 << Config::position(names[name]);
+        name += 1;
+    }
+    bits
+}
+
+impl Config {
+    /// Checks every value against its own range, and that none is set which this kind does not read.
+    fn check(&mut self) -> Result<(), ConfigError> {
+        self.check_ranges()?;
+        let (kind, mut default) = (self.kind, Self::default());
+        for option in 0..Self::OPTIONS.len() {
+            let (given, only) = (config::number(self, option), config::number(&mut default, option));
+            if !kind.reads(option) && given.to_bits() != only.to_bits() {
+                return Err(ConfigError::conflict(Self::KIND, option, given, only, only));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The budget that a configuration asks for.
 pub(crate) fn build(mut config: Config) -> Result<Box<dyn Budget>, ConfigError> {
-    config.check_ranges()?;
+    config.check()?;
     Ok(match config.kind {
         Counting::Ratio | Counting::Wallet => Box::new(RetryBudget::of(&config)),
         Counting::Concurrency => Box::new(ConcurrencyBudget::of(&config)),

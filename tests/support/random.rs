@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use forbear::Rng;
 use forbear::config::OptionKind;
 use forbear::policy::Kind;
+use forbear::policy::budget::Counting;
 use serde_json::{Map, Value, json};
 
 use super::world::World;
@@ -125,6 +126,12 @@ fn options(dice: &mut Dice, kind: Kind) -> Value {
             },
         };
         options.insert(spec.name.to_owned(), number(*dice.pick(choices)));
+    }
+    if kind == Kind::Budget {
+        let counting = Counting::ALL[options["kind"].as_u64().unwrap_or(0) as usize];
+        let read =
+            |name: &str| kind.options().iter().position(|spec| spec.name == name).is_some_and(|at| counting.reads(at));
+        options.retain(|name, _| read(name));
     }
     options.into()
 }

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use forbear::config::{ConfigReason, OptionKind, OptionSpec};
 use forbear::event::{FieldKind, VerdictWord, What};
 use forbear::policy::Kind;
+use forbear::policy::budget::Counting;
 use forbear::policy::circuit_breaker::StateWord;
 use forbear::{RefusalReason, StopReason};
 
@@ -17,6 +18,7 @@ pub fn typescript() -> String {
         let _ = writeln!(out, "\n/** {about} */\nexport const {name} = {} as const;", list(words));
     }
     options(&mut out);
+    budget_reads(&mut out);
     defaults(&mut out);
     events(&mut out);
     event_facts(&mut out);
@@ -60,6 +62,19 @@ fn option(spec: &OptionSpec) -> String {
     };
     let off = if *can_be_off { ", true" } else { "" };
     format!("[{name:?}, {kind}{off}]")
+}
+
+fn budget_reads(out: &mut String) {
+    let reads = |kind: &Counting| {
+        let read = (0..Kind::Budget.options().len()).filter(|option| kind.reads(*option));
+        read.fold(0, |bits, option| bits | 1u32 << option).to_string()
+    };
+    let all: Vec<String> = Counting::ALL.iter().map(reads).collect();
+    let _ = writeln!(
+        out,
+        "\n/** Which options each kind of budget reads: a bit for each position. */\nexport const BUDGET_READS = [{}] as const;",
+        all.join(", ")
+    );
 }
 
 fn defaults(out: &mut String) {

@@ -120,6 +120,9 @@ export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> =
   ],
 };
 
+/** Which options each kind of budget reads: a bit for each position. */
+export const BUDGET_READS = [15, 497, 497, 497, 2033, 11, 13] as const;
+
 /** What each option is when it is absent; `null` is off. For tests: absent options do not cross. */
 export const DEFAULTS: Record<(typeof POLICIES)[number], readonly (number | null)[]> = {
   deadline: [30000],

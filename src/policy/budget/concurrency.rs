@@ -31,7 +31,7 @@ impl ConcurrencyBudget {
     /// # Errors
     /// Names the option that is outside its range.
     pub fn new(mut config: Config) -> Result<Self, ConfigError> {
-        config.check_ranges()?;
+        config.check()?;
         Ok(Self::of(&config))
     }
 

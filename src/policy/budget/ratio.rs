@@ -35,7 +35,7 @@ impl RetryBudget {
     /// # Errors
     /// Names the option that is outside its range.
     pub fn new(mut config: Config) -> Result<Self, ConfigError> {
-        config.check_ranges()?;
+        config.check()?;
         Ok(Self::of(&config))
     }
 

@@ -37,6 +37,25 @@ fn saved(budget: &RetryBudget, now: Instant) -> Vec<u8> {
 }
 
 #[test]
+fn an_option_that_the_kind_does_not_read_is_refused() {
+    for kind in Counting::ALL {
+        for (option, spec) in Config::OPTIONS.iter().enumerate().skip(1) {
+            let plain = Config { kind: *kind, ..Config::default() };
+            let refused = [spec.min, spec.max].into_iter().filter(|end| *end != plain.number(option)).all(|end| {
+                let mut config = plain;
+                config.set(option, end).unwrap();
+                build(config).is_err_and(|error| {
+                    let only = plain.number(option).to_bits();
+                    error.position == option && [error.min, error.max].map(f64::to_bits) == [only; 2]
+                })
+            });
+            assert_eq!(refused, !kind.reads(option), "{}, {}", kind.word(), spec.name);
+        }
+        assert!(build(Config { kind: *kind, ..Config::default() }).is_ok());
+    }
+}
+
+#[test]
 fn a_key_repeats_at_most_the_ratio_of_its_first_attempts() {
     let mut budget = budget(0);
     deposit(&mut budget, key(2), at(0), 9);

@@ -53,7 +53,7 @@ impl TokenBudget {
     /// # Errors
     /// Names the option that is outside its range, or above another one.
     pub fn new(mut config: Config) -> Result<Self, ConfigError> {
-        config.check_ranges()?;
+        config.check()?;
         Self::of(&config)
     }
 

@@ -342,7 +342,8 @@ fn agrees_with_a_plain_model() {
         let mut rng = Rng::new(seed);
         let kind = [Counting::TokenBucket, Counting::Grpc, Counting::Aws, Counting::Aimd][seed as usize % 4];
         let refill = Ratio::from_percent([0, 0, 30, 250][rng.between(0, 3) as usize]);
-        let config = Config { refill, min: 6, max: Some(12), ..config(kind) };
+        let min = if kind == Counting::Aimd { 6 } else { Config::default().min };
+        let config = Config { refill, min, max: Some(12), ..config(kind) };
         let mut budget = self::budget(config);
         let is = |other| kind == other;
         let (cost, deposit) =
