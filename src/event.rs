@@ -39,6 +39,8 @@ pub(crate) trait EventValue {
 pub enum FieldKind {
     /// A whole number.
     Count,
+    /// The same; −1 stands for none.
+    CountOrNone,
     /// A share of a whole, 0 to 1.
     Share,
     /// Whole milliseconds, rounded up.
@@ -244,7 +246,7 @@ events! {
         /// Repeats in the window.
         repeats: u32 as "repeats",
         /// Whole tokens left, where it is tokens that are counted; of a wallet, what is left of it.
-        tokens: u32 as "tokens",
+        tokens: Option<u32> as "tokens",
     }
     /// A hedged round came this far; or a hedge did not start.
     Hedge = "hedge" {
@@ -297,6 +299,13 @@ impl EventValue for u32 {
     const KIND: FieldKind = FieldKind::Count;
     fn to_number(self) -> f64 {
         f64::from(self)
+    }
+}
+
+impl EventValue for Option<u32> {
+    const KIND: FieldKind = FieldKind::CountOrNone;
+    fn to_number(self) -> f64 {
+        self.map_or(-1.0, EventValue::to_number)
     }
 }
 

@@ -25,7 +25,8 @@ fn a_reading_in_numbers_says_what_the_typed_one_does() {
 
     let now = ms(20);
     let counts = engine.budget(stack).unwrap().counts(Key::WHOLE, engine.instant(now));
-    assert_eq!(read(&engine, stack, Kind::Budget, now), [2.0, 1.0, f64::from(counts.tokens)]);
+    assert_eq!((counts.firsts, counts.repeats, counts.tokens), (2, 1, None));
+    assert_eq!(read(&engine, stack, Kind::Budget, now), [2.0, 1.0, -1.0]);
     let throttler: &Throttler = engine.gate(stack).unwrap();
     let reading = throttler.read(Key::WHOLE, engine.instant(now));
     assert_eq!((reading.requests, reading.accepts), (1, 0));
@@ -65,7 +66,7 @@ fn a_reading_has_the_figures_its_kind_names_and_they_are_in_their_ranges() {
                 let (least, most) = match spec.kind {
                     FieldKind::Share => (0.0, 1.0),
                     FieldKind::Word(words) => (0.0, words.len() as f64 - 1.0),
-                    FieldKind::MillisOrNone => (-1.0, 1e12),
+                    FieldKind::CountOrNone | FieldKind::MillisOrNone => (-1.0, 1e12),
                     _ => (0.0, 1e12),
                 };
                 assert!(least <= *number && *number <= most, "{}.{}: {number}", kind.word(), spec.name);
@@ -120,15 +121,15 @@ fn a_budget_of_ones_own_decides_about_repeats_is_read_and_says_when_it_is_exhaus
     let told: Vec<_> =
         core::iter::from_fn(|| engine.events().pop()).filter(|event| event.policy == Some(Kind::Budget)).collect();
     assert!(
-        matches!(told[..], [event] if event.what == What::Exhausted { firsts: 1, repeats: 2, tokens: 0 } && event.stack == Some(stack))
+        matches!(told[..], [event] if event.what == What::Exhausted { firsts: 1, repeats: 2, tokens: None } && event.stack == Some(stack))
     );
-    assert_eq!(read(&engine, stack, Kind::Budget, now), [1.0, 2.0, 0.0]);
+    assert_eq!(read(&engine, stack, Kind::Budget, now), [1.0, 2.0, -1.0]);
 
     // Whoever is no stack asks it too, and hears the same.
     assert!(!engine.spend(budget, Key::WHOLE, now));
     assert_eq!(
         engine.events().pop().map(|event| (event.stack, event.what)),
-        Some((None, What::Exhausted { firsts: 1, repeats: 2, tokens: 0 }))
+        Some((None, What::Exhausted { firsts: 1, repeats: 2, tokens: None }))
     );
 
     // What it saved is its own business, and it gets it back.

@@ -95,7 +95,7 @@ test("a shared object is read by its key, by any URL of an origin, and as new wh
   assert.deepEqual(objects.bulkhead.read(`${A}/z?q`), { inFlight: 2, queued: 0 });
   assert.deepEqual(objects.rateLimiter.read(A), { available: 3, queued: 0 });
   assert.deepEqual(objects.concurrencyLimiter.read(A), { limit: 7, inFlight: 2, queued: 0, baselineMs: undefined });
-  assert.deepEqual(objects.retry.budget.read(A), { firsts: 2, repeats: 0, tokens: 0 });
+  assert.deepEqual(objects.retry.budget.read(A), { firsts: 2, repeats: 0, tokens: undefined });
   assert.equal(objects.breaker.read(A).state, "closed");
   for (const key of ["never called", null, undefined, "", "https://"]) {
     assert.deepEqual(objects.bulkhead.read(key), { inFlight: 0, queued: 0 });

@@ -83,25 +83,26 @@ pub struct Receipt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source(pub u32);
 
-/// What a budget counted for one key in its window.
+/// What a budget counts. Kinds of tokens count no attempts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// First attempts.
+    /// First attempts of the key in the window, or its calls that run.
     pub firsts: u32,
-    /// Repeats paid for.
+    /// Repeats of the key that were paid for in the window, or those that run.
     pub repeats: u32,
-    /// Whole tokens left, where it is tokens that are counted; of a wallet, what is left of it.
-    pub tokens: u32,
+    /// Whole tokens that the key has left; of a wallet, the repeats that it has left for all keys. None where nothing such
+    /// is counted.
+    pub tokens: Option<u32>,
 }
 
 figures! {
     Counts as it at now {
-        /// First attempts in the window, or calls that run.
+        /// First attempts of the key in the window, or its calls that run; 0 where tokens are counted.
         "firsts": u32 = it.firsts;
-        /// Repeats paid for in the window, or those that run.
+        /// Repeats of the key that were paid for in the window, or those that run; 0 where tokens are counted.
         "repeats": u32 = it.repeats;
-        /// Whole tokens left, where it is tokens that are counted; of a wallet, what is left of it.
-        "tokens": u32 = it.tokens;
+        /// Whole tokens that the key has left; of a wallet, the repeats that it has left for all keys. Undefined for other kinds.
+        "tokens": Option<u32> = it.tokens;
     }
 }
 

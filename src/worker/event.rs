@@ -65,7 +65,7 @@ impl Serialize for Event {
             match kind {
                 FieldKind::Word(words) => map.serialize_entry(name, &words.get(number as usize))?,
                 FieldKind::Flag => map.serialize_entry(name, &(number != 0.0))?,
-                FieldKind::MillisOrNone if number < 0.0 => {}
+                FieldKind::CountOrNone | FieldKind::MillisOrNone if number < 0.0 => {}
                 _ => map.serialize_entry(name, &number)?,
             }
         }

@@ -136,7 +136,7 @@ fn every_skipped_repeat_is_an_event() {
     assert_eq!(client.exhaustions(), []);
     client.fails();
     client.fails();
-    let told = What::Exhausted { firsts: 0, repeats: 0, tokens: 0 };
+    let told = What::Exhausted { firsts: 0, repeats: 0, tokens: Some(0) };
     assert_eq!(client.exhaustions(), [told, told]);
 }
 
@@ -237,7 +237,7 @@ impl Client {
     }
 
     fn tokens(&self) -> u32 {
-        self.engine.budget(self.stack).unwrap().counts(Key::WHOLE, self.engine.instant(self.now)).tokens
+        self.engine.budget(self.stack).unwrap().counts(Key::WHOLE, self.engine.instant(self.now)).tokens.unwrap()
     }
 
     /// What time refills: all there may be.

@@ -161,7 +161,7 @@ fn reading(kind: Kind) -> String {
 fn fact(kind: FieldKind) -> String {
     match kind {
         FieldKind::Count | FieldKind::Share | FieldKind::Millis => String::from("number"),
-        FieldKind::MillisOrNone => String::from("number | undefined"),
+        FieldKind::CountOrNone | FieldKind::MillisOrNone => String::from("number | undefined"),
         FieldKind::Flag => String::from("boolean"),
         FieldKind::Word(words) => match WORDS.iter().find(|(_, _, list)| *list == words) {
             Some((name, ..)) => format!("(typeof {name})[number]"),
@@ -172,9 +172,9 @@ fn fact(kind: FieldKind) -> String {
 
 fn field(name: &str, kind: FieldKind) -> String {
     match kind {
-        FieldKind::Count | FieldKind::Share | FieldKind::Millis | FieldKind::MillisOrNone => format!("{name:?}"),
         FieldKind::Flag => format!("[{name:?}, [false, true]]"),
         FieldKind::Word(words) => format!("[{name:?}, {}]", named(words)),
+        _ => format!("{name:?}"),
     }
 }
 

@@ -186,7 +186,7 @@ export interface EventFacts {
   ignored: { readonly reason: "cancelled" | "rejection" | "stale" };
   rateChanged: { readonly rate: number; readonly requests: number; readonly accepts: number };
   limitChanged: { readonly limit: number; readonly why: "headroom" | "latency" | "overload" | "timeout" | "stale"; readonly inFlight: number; readonly latencyMs: number; readonly baselineMs: number | undefined };
-  exhausted: { readonly firsts: number; readonly repeats: number; readonly tokens: number };
+  exhausted: { readonly firsts: number; readonly repeats: number; readonly tokens: number | undefined };
   hedge: { readonly step: "started" | "attempt-failed" | "won" | "budget-exhausted" | "deadline-skip" | "all-failed"; readonly attempt: number; readonly latencyMs: number | undefined };
   waited: { readonly waitedMs: number };
   oversized: { readonly permits: number };
@@ -203,12 +203,12 @@ export const FIGURES: Record<keyof Readings, readonly FactSpec[]> = {
 };
 
 export interface BudgetReading {
-  /** First attempts in the window, or calls that run. */
+  /** First attempts of the key in the window, or its calls that run; 0 where tokens are counted. */
   readonly firsts: number;
-  /** Repeats paid for in the window, or those that run. */
+  /** Repeats of the key that were paid for in the window, or those that run; 0 where tokens are counted. */
   readonly repeats: number;
-  /** Whole tokens left, where it is tokens that are counted; of a wallet, what is left of it. */
-  readonly tokens: number;
+  /** Whole tokens that the key has left; of a wallet, the repeats that it has left for all keys. Undefined for other kinds. */
+  readonly tokens: number | undefined;
 }
 
 export interface ThrottlerReading {

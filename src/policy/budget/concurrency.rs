@@ -93,7 +93,7 @@ impl Budget for ConcurrencyBudget {
 
     fn counts(&self, key: Key, _now: Instant) -> Counts {
         let Running { calls, repeats } = self.read(key);
-        Counts { firsts: calls, repeats, tokens: 0 }
+        Counts { firsts: calls, repeats, tokens: None }
     }
 
     fn is_busy(&self, key: Key, _now: Instant) -> bool {

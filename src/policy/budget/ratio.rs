@@ -90,11 +90,8 @@ impl Budget for RetryBudget {
 
     fn counts(&self, key: Key, now: Instant) -> Counts {
         let [firsts, repeats] = self.sent(key, now);
-        Counts {
-            firsts,
-            repeats: repeats.saturating_add(self.reserve.drawn_by(key, now)),
-            tokens: self.reserve.tokens(now),
-        }
+        let repeats = repeats.saturating_add(self.reserve.drawn_by(key, now));
+        Counts { firsts, repeats, tokens: self.reserve.left(now) }
     }
 
     /// Never: a successor earns its own repeats, and what was drawn on the reserve stays drawn.

@@ -71,9 +71,9 @@ impl Reserve {
     }
 
     /// What a wallet has left. The reserve behind a ratio is no purse: a key may not draw all of it.
-    pub fn tokens(&self, now: Instant) -> u32 {
+    pub fn left(&self, now: Instant) -> Option<u32> {
         let live = || self.draws.iter().filter(|draw| self.counts(draw, now)).count() as u32;
-        if self.kind == Counting::Wallet { self.size.saturating_sub(live()) } else { 0 }
+        (self.kind == Counting::Wallet).then(|| self.size.saturating_sub(live()))
     }
 
     /// What the key drew stays drawn, but is no longer its own.

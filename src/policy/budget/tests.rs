@@ -63,7 +63,7 @@ fn a_key_repeats_at_most_the_ratio_of_its_first_attempts() {
     deposit(&mut budget, key(2), at(0), 91);
     assert_eq!(granted(&mut budget, key(2), at(0), 100), 10);
     assert_eq!(granted(&mut budget, key(3), at(0), 1), 0);
-    assert_eq!(budget.counts(key(2), at(0)), Counts { firsts: 100, repeats: 10, tokens: 0 });
+    assert_eq!(budget.counts(key(2), at(0)), Counts { firsts: 100, repeats: 10, tokens: None });
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn what_is_older_than_the_window_buys_nothing() {
     deposit(&mut budget, key(2), at(0), 100);
     assert_eq!(granted(&mut budget, key(2), at(119_999), 4), 4);
     assert_eq!(granted(&mut budget, key(2), at(120_000), 4), 0);
-    assert_eq!(budget.counts(key(2), at(120_000)), Counts { firsts: 0, repeats: 4, tokens: 0 });
+    assert_eq!(budget.counts(key(2), at(120_000)), Counts { firsts: 0, repeats: 4, tokens: None });
     assert_eq!(budget.counts(key(2), at(36_000_000)), Counts::default());
 }
 
@@ -227,7 +227,7 @@ fn keys_are_renamed_or_thrown_away() {
     let names = [Key::WHOLE, Key::OVERFLOW, key(9), Key::NEW];
     let mut new = budget(5);
     new.restore(at(7), &mut Reader::renaming(&saved(&old, at(0)), &names)).unwrap();
-    assert_eq!(new.counts(key(9), at(7)), Counts { firsts: 20, repeats: 0, tokens: 0 });
+    assert_eq!(new.counts(key(9), at(7)), Counts { firsts: 20, repeats: 0, tokens: None });
     assert_eq!(new.counts(key(3), at(7)), Counts::default());
     // Nothing of what was there before is left.
     deposit(&mut new, key(4), at(7), 80);

@@ -133,7 +133,7 @@ impl Budget for TokenBudget {
 
     fn counts(&self, key: Key, now: Instant) -> Counts {
         let tokens = self.read(key, now).balance / TOKEN;
-        Counts { firsts: 0, repeats: 0, tokens: tokens as u32 }
+        Counts { tokens: Some(tokens as u32), ..Counts::default() }
     }
 
     /// Never: a successor begins with what is left.

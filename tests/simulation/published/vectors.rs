@@ -87,7 +87,7 @@ fn break_even(percent: u32, attempts: usize) -> f64 {
 
 fn tokens(host: &Host<Says>, stack: StackId) -> u32 {
     let budget = host.engine.budget(stack).expect("a budget");
-    budget.counts(Key::WHOLE, host.engine.instant(host.now())).tokens
+    budget.counts(Key::WHOLE, host.engine.instant(host.now())).tokens.expect("it counts tokens")
 }
 
 /// 500 tokens; a retry costs five, after a timeout ten.

@@ -77,9 +77,9 @@ pub fn event(event: &forbear::event::Event) -> Event {
 
 fn value(kind: FieldKind, number: f64) -> Value {
     match kind {
-        FieldKind::Count => Value::Count(number as u32),
+        FieldKind::CountOrNone | FieldKind::MillisOrNone if number < 0.0 => Value::None,
+        FieldKind::Count | FieldKind::CountOrNone => Value::Count(number as u32),
         FieldKind::Share => Value::Ratio(number),
-        FieldKind::MillisOrNone if number < 0.0 => Value::None,
         FieldKind::Millis | FieldKind::MillisOrNone => Value::Duration((number as u64).saturating_mul(NANOS_PER_MILLI)),
         FieldKind::Flag => Value::Flag(number != 0.0),
         FieldKind::Word(words) => words.get(number as usize).map_or(Value::None, |word| Value::Word(word.to_string())),

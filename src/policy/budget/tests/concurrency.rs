@@ -55,7 +55,7 @@ fn no_more_run_than_allowed_whatever_happens() {
                 }
                 _ => assert_eq!(budget.is_busy(key(2), at(0)), calls > 0),
             }
-            let counts = Counts { firsts: calls, repeats: running.len() as u32, tokens: 0 };
+            let counts = Counts { firsts: calls, repeats: running.len() as u32, tokens: None };
             assert_eq!(budget.counts(key(2), at(0)), counts, "seed {seed}");
         }
     }

@@ -93,7 +93,7 @@ impl Log {
         let drawn = |draw: &&(Instant, Option<u16>)| draw.1 == Some(number) && now.since(draw.0) < WINDOW;
         let reserve = self.reserve.iter().filter(drawn).count();
         let sent = self.sent(number, now);
-        Counts { firsts: sent.firsts.len() as u32, repeats: (sent.repeats.len() + reserve) as u32, tokens: 0 }
+        Counts { firsts: sent.firsts.len() as u32, repeats: (sent.repeats.len() + reserve) as u32, tokens: None }
     }
 }
 

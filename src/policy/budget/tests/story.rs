@@ -74,7 +74,7 @@ fn nothing_that_runs_is_counted_for_ever() {
         let now = 10 * end;
         let call = engine.admit(stack, Key::WHOLE, Facts::default(), at(now), end).call.unwrap();
         let _ = engine.settle(call, 1, failed(), at(now), end);
-        assert_eq!(running(&engine), Counts { firsts: 1, repeats: 1, tokens: 0 });
+        assert_eq!(running(&engine), Counts { firsts: 1, repeats: 1, tokens: None });
         if end != 1 {
             assert_eq!(engine.wake(call, at(now + 1), end).step, Step::Send(2));
         }
@@ -100,8 +100,8 @@ fn what_the_dead_were_running_ends_with_their_leases() {
         assert_eq!(engine.wake(call, at(now + 1), 1).step, Step::Send(2));
     }
     let running = |engine: &Engine| engine.budget(stack).unwrap().counts(Key::WHOLE, Instant::ORIGIN);
-    assert_eq!(running(&engine), Counts { firsts: 2, repeats: 2, tokens: 0 });
+    assert_eq!(running(&engine), Counts { firsts: 2, repeats: 2, tokens: None });
     // There is no room for a newcomer: leases that have ended make some.
     assert_eq!(engine.admit(stack, Key::WHOLE, Facts::default(), at(120_000), 1).step, Step::Send(1));
-    assert_eq!(running(&engine), Counts { firsts: 1, repeats: 0, tokens: 0 });
+    assert_eq!(running(&engine), Counts { firsts: 1, repeats: 0, tokens: None });
 }

@@ -13,18 +13,18 @@ fn first_attempts_buy_nothing_and_one_key_may_have_all() {
     assert_eq!(granted(&mut wallet, key(3), at(0), 1), 1);
     assert_eq!(granted(&mut wallet, key(2), at(0), 9), 5);
     assert_eq!(granted(&mut wallet, key(3), at(0), 9), 0);
-    assert_eq!(wallet.counts(key(2), at(0)), Counts { firsts: 10_000, repeats: 5, tokens: 0 });
+    assert_eq!(wallet.counts(key(2), at(0)), Counts { firsts: 10_000, repeats: 5, tokens: Some(0) });
 }
 
 #[test]
 fn whoever_reads_it_sees_what_is_left_for_all() {
     let mut wallet = wallet(3);
-    assert_eq!(wallet.counts(key(9), at(0)), Counts { firsts: 0, repeats: 0, tokens: 3 });
+    assert_eq!(wallet.counts(key(9), at(0)), Counts { firsts: 0, repeats: 0, tokens: Some(3) });
     assert_eq!(granted(&mut wallet, key(2), at(0), 2), 2);
-    assert_eq!(wallet.counts(key(9), at(119_999)), Counts { firsts: 0, repeats: 0, tokens: 1 });
-    assert_eq!(wallet.counts(key(9), at(120_000)).tokens, 3);
+    assert_eq!(wallet.counts(key(9), at(119_999)), Counts { firsts: 0, repeats: 0, tokens: Some(1) });
+    assert_eq!(wallet.counts(key(9), at(120_000)).tokens, Some(3));
     // The reserve behind a ratio is no purse: no key may draw all of it.
-    assert_eq!(RetryBudget::new(Config::default()).unwrap().counts(key(9), at(0)).tokens, 0);
+    assert_eq!(RetryBudget::new(Config::default()).unwrap().counts(key(9), at(0)).tokens, None);
 }
 
 #[test]
