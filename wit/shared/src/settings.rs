@@ -8,6 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use forbear::config::{ConfigReason, OptionKind, OptionSpec, RefusedValue};
+use forbear::policy::retry;
 use forbear::{ConfigError, Engine, Kind, StackConfig};
 
 mod text;
@@ -54,6 +55,7 @@ pub fn read<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Setti
             _ => {}
         }
     }
+    reader.agree_on_the_budget()?;
     Ok(reader.settings)
 }
 
@@ -90,6 +92,9 @@ struct Reader {
 
 impl Reader {
     fn read(&mut self, name: &str, given: &str) -> Result<(), String> {
+        if let Some(ours) = name_here(name) {
+            return Err([": there is no such setting; did you mean ", &ours, "?"].concat());
+        }
         let door = &mut self.settings.door;
         match (name, given) {
             ("replay", _) => door.replay = value::bytes(given).ok_or_else(|| wrong(given, "a size from 0 to 16MiB"))?,
@@ -126,8 +131,31 @@ impl Reader {
         let number = value::number(spec, given).filter(|number| spec.accepts(*number));
         let number = number.ok_or_else(|| wrong(given, &allowed(spec)))?;
         self.named.push(kind);
+        if (kind, option) == (Kind::Retry, BUDGET) && number != 0.0 {
+            self.named.push(Kind::Budget);
+        }
         self.settings.stack.slot(kind).set(position, number).map_err(|error| refusal(&error))
     }
+
+    /// `retry.budget` and `budget` are about the same budget. Hedges pay from it too, with or without repeats.
+    fn agree_on_the_budget(&mut self) -> Result<(), String> {
+        let StackConfig { retry, budget, hedge, .. } = &mut self.settings.stack;
+        if budget.is_some() && retry.as_ref().is_some_and(|retry| !retry.budget) {
+            return Err(String::from("forbear: retry.budget = off, but budget has settings"));
+        }
+        if self.off.contains(&Kind::Budget) && (retry.is_some() || hedge.is_some()) {
+            retry.get_or_insert(retry::Config { attempts: 1, ..Default::default() }).budget = false;
+        }
+        Ok(())
+    }
+}
+
+/// What the JavaScript configuration calls otherwise.
+fn name_here(name: &str) -> Option<String> {
+    OTHERWISE.iter().find_map(|(there, here)| match name.strip_prefix(there)? {
+        "" => Some(String::from(*here)),
+        rest => there.ends_with('.').then(|| [here, rest].concat()),
+    })
 }
 
 fn kind_of(policy: &str) -> Result<Kind, String> {
@@ -161,6 +189,15 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// On unless turned off. Retry has a budget of its own.
 const USUAL: &[Kind] = &[Kind::Deadline, Kind::Retry, Kind::Breaker, Kind::AttemptTimeout];
+const BUDGET: &str = "budget";
+const OTHERWISE: &[(&str, &str)] = &[
+    ("timeout", "deadline.total or attemptTimeout.attempt"),
+    ("timeout.total", "deadline.total"),
+    ("timeout.attempt", "attemptTimeout.attempt"),
+    ("retry.budget.", "budget."),
+    ("retryBudget.", "budget."),
+    ("circuitBreaker.", "breaker."),
+];
 /// How much of a body is kept where nobody says. Ours: forms and documents, not uploads.
 const REPLAY_BYTES: u64 = 64 * 1024;
 

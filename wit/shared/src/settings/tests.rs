@@ -91,6 +91,48 @@ fn what_is_not_understood_is_refused_by_name_value_and_range() {
 }
 
 #[test]
+fn there_is_one_budget_and_whoever_turns_it_off_has_none() {
+    let budget = |text: &str| settings(text).map(|Settings { stack, .. }| (stack.retry.unwrap().budget, stack.budget));
+    for text in [
+        "retry.budget = off",
+        "budget = off",
+        "retry.budget = off\nbudget = off",
+        "retry = off\nhedge = on\nbudget = off",
+    ] {
+        assert_eq!(budget(text), Ok((false, None)), "{text}");
+    }
+    assert_eq!(settings("retry = off\nhedge = on\nbudget = off").unwrap().stack.retry.unwrap().attempts, 1);
+    for text in ["retry.budget = on", "budget = on", "budget.reserve = 1", "retry.budget = on\nbudget.reserve = 1"] {
+        assert!(budget(text).unwrap().0, "{text}");
+    }
+    let both = "forbear: retry.budget = off, but budget has settings";
+    assert_eq!(wrong("retry.budget = off\nbudget.reserve = 1"), both);
+    assert_eq!(wrong("budget = on\nretry.budget = off"), both);
+    assert_eq!(wrong("retry.budget = on\nbudget = off"), "forbear: budget = off, but it has settings");
+}
+
+#[test]
+fn what_javascript_calls_otherwise_is_told_by_its_name_here() {
+    for (there, here) in [
+        ("timeout", "deadline.total or attemptTimeout.attempt"),
+        ("timeout.total", "deadline.total"),
+        ("timeout.attempt", "attemptTimeout.attempt"),
+        ("retry.budget.reserve", "budget.reserve"),
+        ("circuitBreaker.openFor", "breaker.openFor"),
+    ] {
+        let said = format!("forbear: {there}: there is no such setting; did you mean {here}?");
+        assert_eq!(wrong(&[there, " = 1s"].concat()), said);
+    }
+    assert!(wrong("timeouts = 1s").contains("there are deadline, "));
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_first_name() {
+    assert_eq!(settings("\u{feff}retry.attempts = 2").unwrap().stack.retry.unwrap().attempts, 2);
+    assert_eq!(settings("\u{feff}# ours\n"), settings(""));
+}
+
+#[test]
 fn what_others_keep_in_the_same_store_is_theirs() {
     let settings = read([("app.greeting", "hello"), ("forbear.hedge", "on")].into_iter()).unwrap();
     assert!(settings.stack.hedge.is_some());

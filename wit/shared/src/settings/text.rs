@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 /// Names the line that is neither a setting nor a comment, or that sets what an earlier one has set.
 pub fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
     let mut pairs: Vec<(String, String)> = Vec::new();
-    for (line, number) in text.lines().zip(1..) {
+    for (line, number) in text.trim_start_matches(BYTE_ORDER_MARK).lines().zip(1..) {
         let line = without_comment(line).trim();
         if line.is_empty() {
             continue;
@@ -33,3 +33,6 @@ fn without_comment(line: &str) -> &str {
     let starts = |place: &usize| line[..*place].ends_with(|letter: char| letter.is_whitespace());
     comment.filter(|place| *place == 0 || starts(place)).min().map_or(line, |place| &line[..place])
 }
+
+/// What some editors begin a file with.
+const BYTE_ORDER_MARK: char = '\u{feff}';
