@@ -14,9 +14,14 @@ const folder = inRoot("build", "component");
 const target = process.env.CARGO_TARGET_DIR ?? inRoot("target");
 const tool = join(target, "debug", "forbear-wit-tool");
 
-/** The middleware's component: before a `client`, or before a `handler`. */
-export const buildMiddleware = (form = "client") =>
-  buildComponent("forbear-middleware", form === "client" ? "middleware" : "middleware-handler", form === "client" ? [] : [form]);
+/** The middleware's component: before a `client`, or before a `handler`; the one that asks for a store, or the other one. */
+export function buildMiddleware(form = "client", withState = false) {
+  const features = [...(form === "client" ? [] : [form]), ...(withState ? ["state"] : [])];
+  return buildComponent("forbear-middleware", `middleware${form === "client" ? "" : `-${form}`}${withState ? "-with-state" : ""}`, features);
+}
+
+/** Keeps states in `wasi:keyvalue`. */
+export const buildKeyvalue = () => buildComponent("forbear-keyvalue", "keyvalue");
 
 /** A component from a crate of the workspace. */
 export async function buildComponent(crate, name, features = []) {
@@ -43,13 +48,18 @@ export async function interfaceOf(component) {
   return captureOutput(tool, ["interface", component]);
 }
 
-/** The application behind the middleware, as one component. Without a file of settings the host brings them. */
-export async function compose(application, out, settings, form) {
-  const middleware = await buildMiddleware(form);
+/**
+ * The application behind the middleware, as one component. Without a file of settings the host brings them. State is kept by
+ * `keyvalue`, the `host`, another component, or not at all.
+ */
+export async function compose(application, out, { settings, form, state = "none" } = {}) {
+  const middleware = await buildMiddleware(form, state !== "none");
   const configuration = settings && `${out}.configuration.wasm`;
+  const store = state === "keyvalue" ? await buildKeyvalue() : ["none", "host"].includes(state) ? undefined : state;
+  const parts = [configuration, store].filter(Boolean);
   try {
     if (settings) await run(tool, ["configure", settings, configuration]);
-    await run(tool, ["compose", application, middleware, ...(configuration ? [configuration] : []), out]);
+    await run(tool, ["compose", application, middleware, ...parts, out]);
   } finally {
     if (configuration) rmSync(configuration, { force: true });
   }

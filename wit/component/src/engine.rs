@@ -22,18 +22,6 @@ impl State {
     pub fn key(&self, name: Option<&str>) -> Key {
         name.map_or(Key::WHOLE, |name| self.names.key(name))
     }
-
-    /// The key of this name, which is given a number if it has none; `OVERFLOW` where there is no room.
-    pub fn intern(&mut self, name: &str) -> Key {
-        match self.names.key(name) {
-            Key::NEW => {
-                let key = self.engine.intern().unwrap_or(Key::OVERFLOW);
-                self.names.learn(name, key);
-                key
-            }
-            key => key,
-        }
-    }
 }
 
 struct Single(UnsafeCell<State>);

@@ -23,7 +23,7 @@ impl GuestShared for Object {
 
     fn spend(&self, name: Option<String>, now: u64) -> bool {
         engine::with(|state| {
-            let key = name.map_or(Key::WHOLE, |name| state.intern(&name));
+            let key = name.map_or(Key::WHOLE, |name| state.names.intern(&name, &mut state.engine));
             state.engine.spend(self.id, key, HostTime::from_nanos(now))
         })
     }

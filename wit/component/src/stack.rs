@@ -4,7 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use forbear::policy::circuit_breaker::CircuitBreaker;
-use forbear::{HostTime, Key, MAX_KEYS, StackConfig, StackId, is_snapshot};
+use forbear::{HostTime, Key, StackConfig, StackId};
+use forbear_wit_shared::learned;
 
 use crate::bindings::exports::forbear::resilience::engine::{
     Circuit, CircuitAction, ConfigError, Decision, Facts, GuestStack, Metrics, Policy, PolicySettings, RestoreError,
@@ -88,42 +89,22 @@ impl GuestStack for Stacked {
 
     fn snapshot(&self, now: u64) -> Snapshot {
         engine::with(|state| {
-            let now = HostTime::from_nanos(now);
-            let mut keys = Vec::new();
-            for pair in state.engine.snapshot_keys(self.0, now).chunks_exact(2) {
-                let number = pair.iter().rev().fold(0, |number, byte| number << 8 | u16::from(*byte));
-                if !keys.iter().any(|(known, _)| *known == number)
-                    && let Some(name) = state.names.name(Key::from_number(number))
-                {
-                    keys.push((number, String::from(name)));
-                }
-            }
-            Snapshot { state: state.engine.snapshot(self.0, now), keys }
+            let (state, keys) = learned::take(&state.engine, self.0, &state.names, HostTime::from_nanos(now));
+            Snapshot { state, keys: keys.into_iter().map(|(number, name)| (number, String::from(name))).collect() }
         })
     }
 
-    fn restore(&self, snapshot: Snapshot, now: u64) -> Result<Vec<Policy>, RestoreError> {
-        let Snapshot { state: bytes, keys } = snapshot;
-        // All that can be wrong with it is asked first: names that are given numbers may cost others theirs.
-        if !is_snapshot(&bytes) {
-            return Err(RestoreError::Damaged);
-        }
+    fn restore(&self, Snapshot { state: bytes, keys }: Snapshot, now: u64) -> Result<Vec<Policy>, RestoreError> {
         engine::with(|state| {
-            for (_, name) in &keys {
-                state.intern(name);
-            }
-            let mut here = [Key::NEW; KEYS];
-            here[0] = Key::WHOLE;
-            for (number, name) in &keys {
-                if let Some(place) = here.get_mut(usize::from(*number)) {
-                    // Where there is little room, a later name may have got this one's number.
-                    *place = state.names.key(name);
-                }
-            }
-            match state.engine.restore(self.0, &bytes, &here, HostTime::from_nanos(now)) {
-                Ok(restored) => Ok(policies(restored.dropped)),
-                Err(_) => Err(RestoreError::Damaged),
-            }
+            let keys = keys.iter().map(|(number, name)| (*number, name.as_str()));
+            let restored = learned::restore(
+                &mut state.engine,
+                self.0,
+                &mut state.names,
+                (&bytes, keys),
+                HostTime::from_nanos(now),
+            );
+            restored.map(|restored| policies(restored.dropped)).map_err(|_| RestoreError::Damaged)
         })
     }
 }
@@ -133,6 +114,3 @@ fn policies(set: u16) -> Vec<Policy> {
     let is_in = |kind: &forbear::Kind| set & 1 << kind.code() != 0;
     forbear::Kind::ALL.iter().copied().filter(is_in).map(words::policy).collect()
 }
-
-/// All keys there may be, the two that everybody has among them.
-const KEYS: usize = MAX_KEYS as usize + 2;

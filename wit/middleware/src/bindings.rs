@@ -2,10 +2,14 @@
 
 #![allow(missing_docs, unsafe_code)]
 
-#[cfg(not(feature = "handler"))]
-wit_bindgen::generate!({ world: "client", generate_all });
-#[cfg(feature = "handler")]
-wit_bindgen::generate!({ world: "handler", generate_all });
+#[cfg(not(any(feature = "handler", feature = "state")))]
+wit_bindgen::generate!({ world: "forbear:middleware/client", path: ["..", "wit"], generate_all });
+#[cfg(all(not(feature = "handler"), feature = "state"))]
+wit_bindgen::generate!({ world: "forbear:middleware/client-with-state", path: ["..", "wit"], generate_all });
+#[cfg(all(feature = "handler", not(feature = "state")))]
+wit_bindgen::generate!({ world: "forbear:middleware/handler", path: ["..", "wit"], generate_all });
+#[cfg(all(feature = "handler", feature = "state"))]
+wit_bindgen::generate!({ world: "forbear:middleware/handler-with-state", path: ["..", "wit"], generate_all });
 
 pub use wasi::http::types::*;
 

@@ -9,14 +9,17 @@ use core::task::{Context, Poll};
 
 use forbear::{AttemptNumber, AttemptSet, CallId, Decision, HostTime, Step};
 
-use crate::bindings::wasi::clocks::monotonic_clock::wait_until;
 use crate::bindings::{ErrorCode, Request, Response, send_on};
+#[cfg(feature = "state")]
+use crate::state;
 use crate::upload::{Delivery, Upload};
-use crate::{facts, held, outcome, site};
+use crate::{clock, facts, held, outcome, site};
 
 /// One request, guarded.
 pub async fn send(request: Request) -> Result<Response, ErrorCode> {
     let door = site::with(|site| site.door)?;
+    #[cfg(feature = "state")]
+    state::load().await;
     let length = facts::length(&request);
     let facts = facts::of(&request, length, door.replay);
     let origin = if door.by_origin { facts::origin(&request) } else { None };
@@ -26,7 +29,10 @@ pub async fn send(request: Request) -> Result<Response, ErrorCode> {
         return Err(outcome::refused(refusal, false));
     }
     let upload = Upload::begin(request, length, door.replay).await;
-    call.drive(upload, decision).await
+    let result = call.drive(upload, decision).await;
+    #[cfg(feature = "state")]
+    state::save_soon();
+    result
 }
 
 /// One call. Dropped before its end, it tells the engine that the caller left.
@@ -132,7 +138,7 @@ impl Call {
             }
         }
         if self.timer.as_ref().map(|timer| timer.at) != at {
-            self.timer = at.map(|at| Timer { at, ringing: Box::pin(wait_until(at.as_nanos())) });
+            self.timer = at.map(|at| Timer { at, ringing: Box::pin(clock::until(at)) });
         }
         if self.timer.as_mut().is_some_and(|timer| timer.ringing.as_mut().poll(context).is_ready()) {
             self.timer = None;

@@ -2,17 +2,15 @@
 //! end. Nothing is collected; a piece is passed on before the next one is read.
 
 use alloc::vec::Vec;
-use core::future::{Future, poll_fn};
+use core::future::Future;
 use core::pin::{Pin, pin};
-use core::task::Poll;
 
 use forbear::CallId;
 use wit_bindgen::{StreamReader, StreamResult, StreamWriter, spawn_local};
 
-use crate::bindings::wasi::clocks::monotonic_clock::wait_for;
 use crate::bindings::{ErrorCode, Response, wit_future, wit_stream};
-use crate::site;
 use crate::upload::CHUNK;
+use crate::{clock, site};
 
 /// The same response; the call is over when its body is.
 pub fn to_its_end(response: Response, call: CallId) -> Response {
@@ -61,13 +59,8 @@ impl Hold {
     }
 
     /// Waits for a while, after which the engine hears that the call is still there.
-    async fn for_a_beat<T>(&self, mut work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
-        let mut beat = pin!(wait_for(BEAT_NANOS));
-        let done = poll_fn(|context| match work.as_mut().poll(context) {
-            Poll::Ready(done) => Poll::Ready(Some(done)),
-            Poll::Pending => beat.as_mut().poll(context).map(|()| None),
-        });
-        let done = done.await;
+    async fn for_a_beat<T>(&self, work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+        let done = clock::within(BEAT_NANOS, work).await;
         if done.is_none() {
             let _ = site::with(|site| site.wake(self.0));
         }

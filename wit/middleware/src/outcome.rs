@@ -6,7 +6,7 @@ use forbear::http::{outcome_of_status, retry_after};
 use forbear::{Outcome, RefusalReason, Rejection, Verdict};
 
 use crate::bindings::{ErrorCode, Response};
-use crate::site::wall_now_ms;
+use crate::clock::wall_now_ms;
 
 /// What an attempt's end says about the upstream.
 pub fn of(result: &Result<Response, ErrorCode>) -> Outcome {

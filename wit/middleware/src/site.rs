@@ -5,14 +5,19 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 use core::task::{Context, Waker};
 
-use forbear::{AttemptNumber, CallId, Decision, Engine, Facts, HostTime, Key, Outcome, Rng, StackId};
+use forbear::{AttemptNumber, CallId, Decision, Engine, Facts, Key, Outcome, Rng, StackId};
 
 use crate::bindings::ErrorCode;
-use crate::bindings::wasi::clocks::{monotonic_clock, system_clock};
 use crate::bindings::wasi::config::store;
 use crate::bindings::wasi::random::insecure_seed;
+use crate::clock::now;
+#[cfg(feature = "state")]
+use crate::keeper::Keeper;
 use crate::names::Names;
 use crate::settings::{self, Door, Settings};
+
+#[cfg(feature = "state")]
+mod learned;
 
 /// The engine and what its verbs need.
 pub struct Site {
@@ -22,6 +27,8 @@ pub struct Site {
     random: Rng,
     sleepers: Vec<Sleeper>,
     pub door: Door,
+    #[cfg(feature = "state")]
+    pub keeper: Keeper,
 }
 
 /// A call that waits; without a waker once it was rung.
@@ -49,12 +56,6 @@ pub fn with<T>(act: impl FnOnce(&mut Site) -> T) -> Result<T, ErrorCode> {
     }
 }
 
-/// Milliseconds since 1970, for dates in headers.
-pub fn wall_now_ms() -> u64 {
-    let now = system_clock::now();
-    u64::try_from(now.seconds).unwrap_or(0).saturating_mul(1_000) + u64::from(now.nanoseconds / 1_000_000)
-}
-
 impl Site {
     fn open() -> Result<Self, String> {
         let pairs = store::get_all().map_err(|_| String::from("forbear: the configuration cannot be read"))?;
@@ -64,7 +65,16 @@ impl Site {
         let stack = engine.add_stack(stack).map_err(|error| settings::refusal(&error))?;
         let (word, _) = insecure_seed::get_insecure_seed();
         let (names, random, sleepers) = (Names::default(), Rng::new(word), Vec::new());
-        Ok(Self { engine, stack, names, random, sleepers, door })
+        Ok(Self {
+            engine,
+            stack,
+            names,
+            random,
+            sleepers,
+            door,
+            #[cfg(feature = "state")]
+            keeper: Keeper::new(String::from("default")),
+        })
     }
 
     /// May this call begin?
@@ -122,8 +132,4 @@ impl Site {
     pub fn awake(&mut self, call: CallId) {
         self.sleepers.retain(|sleeper| sleeper.call != call);
     }
-}
-
-fn now() -> HostTime {
-    HostTime::from_nanos(monotonic_clock::now())
 }

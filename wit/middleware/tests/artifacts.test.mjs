@@ -5,47 +5,59 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { buildMiddleware, compose, interfaceOf } from "../../../scripts/middleware.mjs";
+import { buildKeyvalue, buildMiddleware, compose, interfaceOf } from "../../../scripts/middleware.mjs";
 import { startUpstream, status, ok } from "../../../js/test/support/upstream.mjs";
-import { application, serveGuarded } from "./support/serve.mjs";
+import { application, httpStore, serveGuarded } from "./support/serve.mjs";
 
-const MAX_BYTES = 160 * 1024;
+/** With state it also has the engine's snapshots, and two more functions of its host. */
+const MAX_BYTES = { "client": 160 * 1024, "handler": 160 * 1024, "client, with state": 168 * 1024, "handler, with state": 168 * 1024, "keyvalue": 12 * 1024 };
 
 test("the components import and export what the committed list says, and no more", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "forbear-interfaces-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const settings = join(folder, "settings.txt");
   writeFileSync(settings, "retry.attempts = 2");
-  const composed = async (form, given) => {
-    const out = join(folder, `${form}-${given ? "settings" : "host"}.wasm`);
-    await compose(await application(), out, given, form);
+  const composed = async (options) => {
+    const out = join(folder, "composed.wasm");
+    await compose(await application(), out, options);
     return out;
   };
-  const artifacts = {
-    "middleware": await buildMiddleware(),
-    "middleware, before a handler": await buildMiddleware("handler"),
-    "test application": await application(),
-    "application behind the middleware": await composed("client", settings),
-    "application behind the middleware, configured by the host": await composed("client"),
-    "application behind the middleware before its handler": await composed("handler", settings),
-  };
-  let list = "";
-  for (const [name, component] of Object.entries(artifacts)) list += `${name}\n${(await interfaceOf(component)).replace(/^/gm, "  ").trimEnd()}\n`;
-  assert.equal(list, readFileSync(new URL("interfaces.txt", import.meta.url), "utf8"));
+  const list = [];
+  const add = async (name, component) => list.push(name, (await interfaceOf(component)).replace(/^/gm, "  ").trimEnd());
+  await add("middleware", await buildMiddleware());
+  await add("middleware, before a handler", await buildMiddleware("handler"));
+  await add("middleware, with state", await buildMiddleware("client", true));
+  await add("middleware, before a handler, with state", await buildMiddleware("handler", true));
+  await add("state in wasi:keyvalue", await buildKeyvalue());
+  await add("test application", await application());
+  await add("application behind the middleware", await composed({ settings }));
+  await add("application behind the middleware, configured by the host", await composed({}));
+  await add("application behind the middleware before its handler", await composed({ settings, form: "handler" }));
+  await add("application behind the middleware, with state kept by the host", await composed({ settings, state: "host" }));
+  await add("application behind the middleware, with state in wasi:keyvalue", await composed({ settings, state: "keyvalue" }));
+  await add("application behind the middleware, with state in another component", await composed({ settings, state: await httpStore() }));
+  assert.equal(`${list.join("\n")}\n`, readFileSync(new URL("interfaces.txt", import.meta.url), "utf8"));
 });
 
-test("the middleware is no larger than its limit", async (t) => {
-  for (const form of ["client", "handler"]) {
-    const { size } = statSync(await buildMiddleware(form));
-    t.diagnostic(`${form}: ${size} bytes of ${MAX_BYTES}`);
-    assert.ok(size <= MAX_BYTES);
+test("no component is larger than its limit", async (t) => {
+  for (const [name, most] of Object.entries(MAX_BYTES)) {
+    const [form, withState] = name.split(", ");
+    const { size } = statSync(name === "keyvalue" ? await buildKeyvalue() : await buildMiddleware(form, withState !== undefined));
+    t.diagnostic(`${name}: ${size} bytes of ${most}`);
+    assert.ok(size <= most);
   }
+});
+
+test("what is no store is not composed as one", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "forbear-interfaces-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  await assert.rejects(compose(await application(), join(folder, "out.wasm"), { state: await application() }), /forbear-wit-tool compose/);
 });
 
 test("an application that sends no requests is not composed, and the message says what it has instead", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "forbear-interfaces-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  await assert.rejects(compose(await buildMiddleware("handler"), join(folder, "out.wasm"), undefined, "client"), /forbear-wit-tool compose/);
+  await assert.rejects(compose(await buildMiddleware("handler"), join(folder, "out.wasm"), { form: "client" }), /forbear-wit-tool compose/);
 });
 
 test("before a handler the middleware repeats what the handler could not answer", async (t) => {

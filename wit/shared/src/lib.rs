@@ -6,5 +6,6 @@ extern crate alloc;
 
 #[cfg(target_family = "wasm")]
 mod artifact;
+pub mod learned;
 pub mod names;
 pub mod settings;

@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use forbear::{Key, snapshot};
+use forbear::{Engine, Key, snapshot};
 
 /// The names that have numbers.
 #[derive(Default)]
@@ -39,6 +39,18 @@ impl Names {
     #[must_use]
     pub fn name(&self, key: Key) -> Option<&str> {
         self.entries.get(usize::from(key.number()))?.as_ref().map(|(_, name)| &**name)
+    }
+
+    /// The name's number, which the engine gives it if it has none; `OVERFLOW` where there is no room.
+    pub fn intern(&mut self, name: &str, engine: &mut Engine) -> Key {
+        match self.key(name) {
+            Key::NEW => {
+                let key = engine.intern().unwrap_or(Key::OVERFLOW);
+                self.learn(name, key);
+                key
+            }
+            key => key,
+        }
     }
 
     /// The engine gave this name a number. A number handed out again replaces the name that had it.

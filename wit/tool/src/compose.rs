@@ -6,8 +6,8 @@ use wac_graph::{CompositionGraph, EncodeOptions, plug};
 use crate::interface;
 
 /// The application behind the middleware: its client's place is taken, or, where the middleware is one for handlers, its own.
-/// Without a configuration component the host brings the configuration.
-pub fn compose(application: &[u8], middleware: &[u8], configuration: Option<&[u8]>) -> Result<Vec<u8>, String> {
+/// Each part brings something that the middleware asks for; the host brings what none does.
+pub fn compose(application: &[u8], middleware: &[u8], parts: &[Vec<u8>]) -> Result<Vec<u8>, String> {
     let guards_handlers =
         interface::lines(middleware)?.iter().any(|line| line.starts_with(&format!("export {HANDLER}")));
     let needed = if guards_handlers { format!("export {HANDLER}") } else { format!("import {CLIENT}") };
@@ -16,11 +16,8 @@ pub fn compose(application: &[u8], middleware: &[u8], configuration: Option<&[u8
         let others: Vec<&str> = lines.iter().map(String::as_str).filter(|line| line.contains(" wasi:http/")).collect();
         return Err(format!("it has no `{needed}…`, whose place the middleware takes, but {}", shown(&others)));
     }
-    let configured = match configuration {
-        Some(configuration) => connect(configuration, middleware)?,
-        None => middleware.to_vec(),
-    };
-    if guards_handlers { connect(application, &configured) } else { connect(&configured, application) }
+    let middleware = parts.iter().try_fold(middleware.to_vec(), |middleware, part| connect(part, &middleware))?;
+    if guards_handlers { connect(application, &middleware) } else { connect(&middleware, application) }
 }
 
 fn shown(lines: &[&str]) -> String {

@@ -1,6 +1,7 @@
 //! `forbear-wit-tool componentize MODULE COMPONENT` makes a component of a module that wit-bindgen's macro prepared.
 //! `forbear-wit-tool configure SETTINGS COMPONENT` makes one of a file of settings.
-//! `forbear-wit-tool compose APPLICATION MIDDLEWARE [CONFIGURATION] COMPONENT` puts an application behind the middleware.
+//! `forbear-wit-tool compose APPLICATION MIDDLEWARE [PART]… COMPONENT` puts an application behind the middleware, which parts
+//! bring what it asks for.
 //! `forbear-wit-tool interface COMPONENT` prints what it imports and exports, one a line.
 //!
 //! `npm run build:component`, `npm run compose` and the tests call it; it is all that stands between cargo and a component.
@@ -33,9 +34,9 @@ fn run(args: &[&str]) -> Result<(), String> {
             let text = fs::read_to_string(settings).map_err(|error| format!("{settings}: {error}"))?;
             write(component, &configuration::component(&text).map_err(|error| format!("{settings}: {error}"))?)
         }
-        ["compose", application, middleware, ref configuration @ .., component] if configuration.len() < 2 => {
-            let configuration = configuration.first().map(|path| read(path)).transpose()?;
-            let composed = compose::compose(&read(application)?, &read(middleware)?, configuration.as_deref());
+        ["compose", application, middleware, ref parts @ .., component] => {
+            let parts: Vec<_> = parts.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
+            let composed = compose::compose(&read(application)?, &read(middleware)?, &parts);
             write(component, &composed.map_err(|error| format!("{application}: {error}"))?)
         }
         ["interface", component] => {
@@ -56,5 +57,5 @@ fn write(path: &str, bytes: &[u8]) -> Result<(), String> {
 
 const USAGE: &str = "usage: forbear-wit-tool componentize MODULE COMPONENT
        forbear-wit-tool configure SETTINGS COMPONENT
-       forbear-wit-tool compose APPLICATION MIDDLEWARE [CONFIGURATION] COMPONENT
+       forbear-wit-tool compose APPLICATION MIDDLEWARE [PART]… COMPONENT
        forbear-wit-tool interface COMPONENT";

@@ -19,21 +19,31 @@ const leftovers = new Set();
 process.once("exit", () => leftovers.forEach((end) => end()));
 for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]]) process.once(signal, () => process.exit(code));
 
+/** An instance a request, as some hosts have it. */
+export const INSTANCE_A_REQUEST = ["--max-instance-reuse-count=1"];
+
 /** The test application. */
 export const application = () => buildComponent("forbear-test-application", "application");
 
-/** Starts the application behind the middleware with these settings; it ends with the test. */
-export async function serveGuarded(t, settings, { flags = [], checked = true, form } = {}) {
+/** The test store, which keeps states behind an HTTP server. */
+export const httpStore = () => buildComponent("forbear-test-store", "store");
+
+/**
+ * Starts the application behind the middleware with these settings; it ends with the test. State is kept by the server
+ * `store`, where there is one, or as `compose` has it.
+ */
+export async function serveGuarded(t, settings, { flags = [], checked = true, form, store, state } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "forbear-wasmtime-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const [file, composed] = [join(folder, "settings.txt"), join(folder, "guarded.wasm")];
   writeFileSync(file, checked ? settings : "");
-  await compose(await application(), composed, checked ? file : undefined, form);
-  return serve(t, composed, checked ? flags : [...flags, ...configVars(settings)]);
+  await compose(await application(), composed, { settings: checked ? file : undefined, form, state: store ? await httpStore() : state });
+  const told = [...(checked ? [] : settings.split("\n")), ...(store ? [`store.authority=127.0.0.1:${store.port}`] : [])];
+  return serve(t, composed, [...flags, ...configVars(told)]);
 }
 
-/** Settings that the host brings, unread by anybody before. */
-const configVars = (settings) => ["-Sconfig", ...settings.split("\n").map((line) => `-Sconfig-var=${line}`)];
+/** What the host brings, unread by anybody before. */
+const configVars = (lines) => (lines.length ? ["-Sconfig", ...lines.map((line) => `-Sconfig-var=${line}`)] : []);
 
 /** Starts a component. */
 export async function serve(t, component, flags = []) {

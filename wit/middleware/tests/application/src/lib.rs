@@ -17,7 +17,7 @@ use wasi::http::types::{ErrorCode, Fields, Request, Response, Scheme};
 use wit_bindgen::spawn_local;
 
 wit_bindgen::generate!({
-    path: "../../wit",
+    path: ["../../..", "../../wit"],
     inline: "
         package forbear:test-application;
         world application {
@@ -26,6 +26,7 @@ wit_bindgen::generate!({
           export wasi:http/handler@0.3.0;
         }
     ",
+    world: "forbear:test-application/application",
     generate_all,
 });
 
