@@ -95,3 +95,8 @@ pub use ratio::Ratio;
 pub use registry::Kind;
 pub use stack_config::{Part, Slot, StackConfig};
 pub use time::{Clock, Duration, HostTime, Instant};
+
+/// The page's program must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/rust.md")]
+struct Page;
