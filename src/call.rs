@@ -81,6 +81,8 @@ pub(crate) struct Call {
     pub running: Slots,
     /// What the next attempt was paid with.
     pub receipt: Option<Receipt>,
+    /// Whether its budget counts it: from its first Send until it is over or its lease ends.
+    pub is_counted: bool,
     /// One random word for the next attempt, however often it asks.
     pub dice: u64,
     pub waiting: Waiting,
@@ -105,8 +107,8 @@ pub(crate) enum Want {
     Held,
     /// Its lease ended: what it held was taken back, and only late evidence is still welcome.
     Outlived,
-    /// Its lease ended while it waited to send its first attempt: it lost its places in line, and no more, should it be
-    /// heard of after all.
+    /// Its lease ended while it waited to send a round's first attempt: it lost its places in line and what it had paid,
+    /// and no more, should it be heard of after all.
     Lost,
 }
 

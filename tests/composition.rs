@@ -2,8 +2,9 @@
 #![cfg(not(target_family = "wasm"))]
 
 use forbear::event::{Counted, IgnoreReason, VerdictWord, What};
+use forbear::policy::budget::{Counting, Counts};
 use forbear::policy::circuit_breaker::{CircuitBreaker, StateWord};
-use forbear::policy::{Kind, attempt_timeout, budget, circuit_breaker, deadline, hedge, retry};
+use forbear::policy::{Kind, attempt_timeout, budget, bulkhead, circuit_breaker, deadline, hedge, retry};
 use forbear::{Facts, Key, Outcome, Part, Ratio, Repeat, StackConfig, StackId, Verdict};
 
 use script::{Script, at, failure, ms, success, unavailable};
@@ -431,6 +432,52 @@ fn a_call_that_outlived_its_lease_still_tells_the_breaker() {
     assert_eq!(circuit(&script, stack, 90_010), StateWord::Open);
 }
 
+#[test]
+fn a_retry_whose_host_was_held_up_in_its_backoff_is_guarded_as_a_first_attempt_is() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { retry: retries(3), bulkhead: slots(1), ..unlimited() });
+    let call = script.admit(stack, at(0), "send 1");
+    script.settle(call, 1, failure(), at(10), "wait, drop 1, until 110");
+    // Its lease has ended by now, and that is found out when somebody is refused.
+    let other = script.admit(stack, at(20_000), "send 1");
+    script.admit(stack, at(20_001), "reject bulkhead bulkhead-full");
+    assert!(script.events().contains(&What::LeaseEnded { attempts: 0 }));
+    script.settle(other, 1, success(), at(20_002), "done 1 completed");
+    script.wake(call, at(20_003), "send 2");
+    script.admit(stack, at(20_004), "reject bulkhead bulkhead-full");
+    script.settle(call, 2, failure(), at(20_005), "wait, drop 2, until 20205");
+    let last = script.admit(stack, at(20_300), "send 1");
+    script.wake(call, at(20_301), "reject bulkhead bulkhead-full");
+    script.settle(last, 1, success(), at(20_302), "done 1 completed");
+}
+
+#[test]
+fn a_retry_that_comes_back_is_paid_for_again_and_its_call_counts_once() {
+    let mut script = Script::new();
+    let running = budget::Config { kind: Counting::Concurrency, ratio: Ratio::ZERO, reserve: 1, ..Default::default() };
+    let budget = Some(Part::Own(running));
+    let stack = script.stack(StackConfig { retry: paid_retries(3), bulkhead: slots(1), budget, ..unlimited() });
+    let counts = |script: &Script, now| {
+        let Counts { firsts, repeats, .. } =
+            script.engine.budget(stack).unwrap().counts(Key::WHOLE, script.engine.instant(at(now)));
+        (firsts, repeats)
+    };
+    let call = script.admit(stack, at(0), "send 1");
+    script.settle(call, 1, failure(), at(10), "wait, drop 1, until 110");
+    assert_eq!(counts(&script, 10), (1, 1));
+    let other = script.admit(stack, at(20_000), "send 1");
+    script.admit(stack, at(20_001), "reject bulkhead bulkhead-full");
+    assert_eq!(counts(&script, 20_001), (1, 0), "given back when its lease ended");
+    script.settle(other, 1, failure(), at(20_002), "wait, drop 1, until 20102");
+    // The budget has nothing left: what it had is sent all the same, behind the gates.
+    script.wake(call, at(20_003), "send 2");
+    assert_eq!(counts(&script, 20_003), (1, 1));
+    script.settle(call, 2, success(), at(20_004), "done 2 completed");
+    assert_eq!(counts(&script, 20_004), (1, 1));
+    script.cancel(other, at(20_005), "done 0 cancelled");
+    assert_eq!(counts(&script, 20_005), (0, 0));
+}
+
 fn circuit(script: &Script, stack: StackId, now: u64) -> StateWord {
     let breaker = script.engine.gate::<CircuitBreaker>(stack).unwrap();
     breaker.state(Key::WHOLE, script.engine.instant(at(now)))
@@ -438,6 +485,10 @@ fn circuit(script: &Script, stack: StackId, now: u64) -> StateWord {
 
 fn unlimited() -> StackConfig {
     StackConfig::default()
+}
+
+fn slots(concurrency: u32) -> Option<Part<bulkhead::Config>> {
+    Some(Part::Own(bulkhead::Config { concurrency, ..Default::default() }))
 }
 
 /// Hedges need no budget here.

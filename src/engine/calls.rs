@@ -61,6 +61,7 @@ impl Calls {
         call.drop = AttemptSet::EMPTY;
         call.running = Slots::NONE;
         call.receipt = None;
+        call.is_counted = false;
         call.tenancy = None;
         Some(index)
     }
@@ -174,6 +175,7 @@ impl Call {
         attempts: [Attempt::VACANT; crate::call::MAX_PARALLEL],
         running: Slots::NONE,
         receipt: None,
+        is_counted: false,
         dice: 0,
         waiting: Waiting::NOWHERE,
         hedge_at: Instant::NEVER,

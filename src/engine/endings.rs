@@ -194,7 +194,7 @@ impl Turn<'_> {
         self.desk.refund(self.stack, self.call);
         self.take_back();
         self.unpin_key();
-        if self.call.sent == 0 {
+        if matches!(self.call.want, Want::Primary(_)) {
             self.call.want = Want::Lost;
             self.call.waiting = Waiting { since, ..Waiting::NOWHERE };
             return Ruling::Lingers;
@@ -205,13 +205,17 @@ impl Turn<'_> {
     }
 
     /// A call that waited and was not heard of in time is, after all: its host was held up. It asks like a newcomer that has
-    /// waited as long as it has; a key whose number stands for another name by now is one of many.
+    /// waited as long as it has; a key whose number stands for another name by now is one of many. A repeat was paid for and
+    /// given back: it is paid for again if that can be, and goes on all the same, since there is no result to end with.
     #[cold]
     pub fn come_back(&mut self) {
         if self.call.tenancy.take().is_some_and(|own| own != self.keys.tenancy(self.call.key)) {
             self.call.key = Key::OVERFLOW;
         }
         self.call.want = Want::Primary(self.now());
+        if self.call.sent > 0 {
+            self.call.receipt = self.desk.withdraw(self.stack, self.call, None, self.verb.now).flatten();
+        }
     }
 
     /// An attempt of a call that outlived its lease has ended after all: its evidence counts, unless its key's number

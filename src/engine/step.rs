@@ -146,6 +146,7 @@ impl Turn<'_> {
         self.desk.take(&self.stack.gates, self.call, slot, &mut asker, self.verb);
         let is_first = self.call.sent == 0;
         if is_first {
+            self.call.is_counted = true;
             self.desk.deposit(self.stack, self.call.key, self.verb.now);
         }
         self.count().send(is_first);

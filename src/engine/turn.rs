@@ -128,7 +128,7 @@ impl Turn<'_> {
 
     /// The call is over, or its lease has ended: the budget is told, and the key may go.
     pub fn unpin_key(&mut self) {
-        if self.call.sent > 0 {
+        if core::mem::take(&mut self.call.is_counted) {
             self.desk.call_ended(self.stack, self.call.key);
         }
         if self.call.tenancy.is_some() {
