@@ -58,7 +58,7 @@ forbear({
   bulkhead: bulkhead({ queue: 5 }), rateLimiter: permits,
 });
 export const granted: boolean = budget.try("job") && guard.tryAcquire() && guard.tryAcquire(5, "key");
-export const left: number = permits.read("https://a.example").available + budget.read().tokens;
+export const left: number = permits.read("https://a.example").available + (budget.read().tokens ?? 0);
 stops.push(budget.on("exhausted", ({ firsts }) => console.log(firsts.toFixed())), permits.on("*", ({ type }) => console.log(type)));
 for (const { key, breaker, bulkhead, throttler, rateLimiter, concurrencyLimiter, budget } of guard.metrics().keys) {
   const circuit: BreakerReading | undefined = breaker;
