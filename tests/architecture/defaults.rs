@@ -51,5 +51,6 @@ fn page() -> String {
 const HEADER: &str = "# Defaults and where they come from
 
 Written from the tables of the policies' pages, where each option's meaning and range stand; a test compares the two.
-*Ours* marks a number that nobody published, and what it rests on.
+*Ours* marks a number that nobody published, and what it rests on. What is *off* by default, or may be, is turned off by
+`false` in JavaScript, by `none` in WIT and by `None` in Rust.
 ";
