@@ -24,7 +24,7 @@ export function checkScope(scope: unknown): void {
 
 export function checkListener(type: unknown, listener: unknown): void {
   const known = ["*", ...EVENTS.map(([name]) => name), "trap", "keyFailed", "classifyFailed"];
-  if (!known.includes(type as string)) throw unknownName("on", String(type), known);
+  if (!known.includes(type as string)) throw unknownName("on", type, String(type), known);
   if (typeof listener !== "function") throw wrong("listener", listener, "a function");
 }
 
@@ -89,8 +89,8 @@ const WORDS = 2 ** 53;
 function check(path: string, given: unknown, kinds: Kinds): void {
   if (!OBJECT[1](given)) throw wrong(path, given, OBJECT[0]);
   for (const name in given as object) {
-    if (!Object.hasOwn(kinds, name)) throw unknownName(`${path}.${name}`, name, Object.keys(kinds));
     const value = (given as { readonly [name: string]: unknown })[name];
+    if (!Object.hasOwn(kinds, name)) throw unknownName(`${path}.${name}`, value, name, Object.keys(kinds));
     if (value !== undefined && !kinds[name]![1](value)) throw wrong(`${path}.${name}`, value, kinds[name]![0]);
   }
 }

@@ -150,7 +150,7 @@ function read(config: unknown, root: string, whole: Place): Settings {
       if (policies.length === 1 || entries.length === 0) for (const policy of policies) on.add(policy);
       for (const [name, value] of entries) {
         const place = below.get(name);
-        if (place === undefined) throw unknownName(join(path, name), name, [...below.keys()]);
+        if (place === undefined) throw unknownName(join(path, name), value, name, [...below.keys()]);
         visit(place, join(path, name), value, policies.length > 1);
       }
     }

@@ -3,8 +3,10 @@
 /** Milliseconds of a number, or of a number with a unit; undefined for anything else. */
 export function readDuration(value: unknown): number | undefined {
   if (typeof value === "number") return value;
-  const parts = typeof value === "string" ? /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value) : null;
-  return parts ? Number(parts[1]) * UNITS[parts[2]!]! : undefined;
+  // As the type has it: whatever is a number to TypeScript stands before the unit, "5 s" and ".5s" too.
+  const parts = typeof value === "string" ? /^\s*(\S.*?)(ms|s|m|h)$/.exec(value) : null;
+  const millis = parts ? Number(parts[1]) * UNITS[parts[2]!]! : NaN;
+  return Number.isFinite(millis) ? millis : undefined;
 }
 
 /** Milliseconds in the largest unit that leaves a whole number. */

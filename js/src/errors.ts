@@ -56,7 +56,8 @@ export class RejectedError extends BrandedError {
 
   constructor(facts: RejectedFacts & { cause?: unknown }) {
     const { reason, retryAfterMs } = facts;
-    super(`${reason}${where(facts)}${retryAfterMs === undefined ? "" : `, try again in ${retryAfterMs} ms`}`, facts);
+    const cure = reason === "oversized" ? ": its cost is more than the rate limiter's burst" : "";
+    super(`${reason}${where(facts)}${retryAfterMs === undefined ? cure : `, try again in ${retryAfterMs} ms`}`, facts);
   }
 }
 export interface RejectedError extends RejectedFacts {

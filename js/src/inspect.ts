@@ -83,6 +83,8 @@ export function breakerHandle({ engine, stack }: Site, name: string | null): Bre
     };
     Object.defineProperty(handle, order, { value: act });
   });
+  // What Node and its like print, in place of [Getter] for each of them.
+  Object.defineProperty(handle, Symbol.for("nodejs.util.inspect.custom"), { value: () => ({ ...handle }) });
   return handle as BreakerHandle;
 }
 

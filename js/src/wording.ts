@@ -8,10 +8,11 @@ export function wrong(path: string, value: unknown, allowed: string, beside = ""
   return new ConfigError(`${path}: ${show(value)} is not allowed${beside}; expected ${allowed}`, { path, value, allowed });
 }
 
-export function unknownName(path: string, name: string, known: readonly string[]): ConfigError {
+/** `value` is what stands there. */
+export function unknownName(path: string, value: unknown, name: string, known: readonly string[]): ConfigError {
   const allowed = known.join(", ");
   const nearest = nearestOf(name, known);
-  return new ConfigError(`${path}: unknown; ${nearest ? `did you mean "${nearest}"?` : `known are ${allowed}`}`, { path, allowed });
+  return new ConfigError(`${path}: unknown; ${nearest ? `did you mean "${nearest}"?` : `known are ${allowed}`}`, { path, value, allowed });
 }
 
 export function show(value: unknown): string {

@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isRacing, readShared, readStack } from "../src/config.js";
 import { ConfigError, reportOf, type RejectedError } from "../src/index.js";
+import { readDuration } from "../src/duration.js";
 import { DEFAULTS, OPTIONS, POLICIES } from "../src/generated/vocabulary.js";
 import { SharedObject } from "../src/shared.js";
-import type { Config } from "../src/types.js";
+import type { Config, Duration } from "../src/types.js";
 import { reasonOf } from "./support/host.js";
 import { shim } from "./support/shim.js";
 
@@ -66,6 +67,11 @@ test("wrong configurations are refused at construction: path, value, and what ma
   assert.equal(refused({ retry: { backoff: { base: "25h" } } }).value, "25h", "the value as it was written");
 });
 
+test("an unknown name's error has what was given for it, and the names there are", () => {
+  const { path, value, allowed } = refused({ bulkhead: { size: 5 } });
+  assert.deepEqual({ path, value, allowed }, { path: "bulkhead.size", value: 5, allowed: "concurrency, queue, queueTimeout, release" });
+});
+
 test("values that do not go together are refused with the range that is left", () => {
   const error = refused({ breaker: { minCalls: 500, windowCalls: 100 } });
   assert.match(error.message, /is not allowed beside the other options; expected /);
@@ -110,10 +116,12 @@ test("every option of every policy is reached by its path, and takes its own def
   }
 });
 
-test("durations are milliseconds, or a number with a unit", () => {
-  for (const [written, millis] of [[250, 250], ["250ms", 250], ["10s", 10_000], ["2m", 120_000], ["1h", 3_600_000], ["0.5s", 500]] as const) {
-    assert.equal(readStack({ timeout: { total: written } }).values[0]?.number, millis);
-  }
+test("durations are milliseconds, or whatever the type has for a number, with a unit", () => {
+  const written: [Duration, millis: number][] = [
+    [250, 250], ["250ms", 250], ["10s", 10_000], ["2m", 120_000], ["1h", 3_600_000], ["0.5s", 500], ["5 s", 5_000], [" 5ms", 5], [".5s", 500], ["1e3ms", 1_000],
+  ];
+  for (const [duration, millis] of written) assert.equal(readStack({ timeout: { total: duration } }).values[0]?.number, millis);
+  for (const none of ["5", "s", " s", "5 sec", "5S", "Infinitys", "NaNms", "five s", ""]) assert.equal(readDuration(none), undefined, none);
 });
 
 test("false turns off, undefined is absent, and {} is the defaults", () => {

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inspect } from "node:util";
 import { ConfigError, RejectedError, type GuardEvent } from "../src/index.js";
 import { NamedBudget, NamedObject } from "../src/objects.js";
 import { FakeHost, quiet, reasonOf } from "./support/host.js";
@@ -10,6 +11,13 @@ import { status, Upstream } from "./support/upstream.js";
 
 const A = "https://a.example";
 const ROOM = 1_024;
+
+test("a breaker's handle prints what it reads", () => {
+  const { guard } = shim();
+  const handle = guard({ breaker: {} }).breaker();
+  assert.equal(inspect(handle), inspect({ ...handle }));
+  assert.match(inspect(handle), /^\{\n  state: 'closed',\n  calls: 0,/);
+});
 
 test("tryAcquire takes all permits it is asked for, or none, and calls find what is left", async () => {
   const { host, guard } = shim();

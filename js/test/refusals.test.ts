@@ -48,6 +48,11 @@ for (const refusal of REFUSALS) {
   });
 }
 
+test("an oversized call is told what is too much", async () => {
+  const guard = forbear({ name: "api", rateLimiter: { rate: 1 } }, { host: new FakeHost() });
+  assert.equal(String(await reasonOf(guard.execute(() => 1, { cost: 2 }))), "RejectedError: oversized in api: its cost is more than the rate limiter's burst");
+});
+
 test("these are all the reasons there are", () => {
   assert.deepEqual(REFUSALS.map(({ reason }) => reason).sort(), [...REFUSAL_REASONS].sort());
 });
