@@ -14,7 +14,7 @@ fn throng(config: Config, late_ms: u64, hints: bool) -> (Crowd, f64) {
     (0..THRONG).for_each(|_| _ = crowd.arrive(0));
     let joined = crowd.heard;
     crowd.run_for(30_000);
-    assert_eq!(crowd.all(State::Waits), []);
+    assert!(crowd.all(State::Waits).is_empty());
     // Each that started was heard of once more, at its end.
     let wakes = crowd.heard - joined - (crowd.started.len() as u32 - 1);
     let wakes_per_call = f64::from(wakes) / f64::from(THRONG);
