@@ -79,6 +79,9 @@ pub(crate) struct Call {
     pub attempts: [Attempt; MAX_PARALLEL],
     /// Which of these slots hold an attempt in flight.
     pub running: Slots,
+    /// That of the round's first attempt, where that failed and keeps what it holds until it is known whether the caller
+    /// gets its result.
+    pub kept: Slots,
     /// What the next attempt was paid with.
     pub receipt: Option<Receipt>,
     /// Whether its budget counts it: from its first Send until it is over or its lease ends.
@@ -169,6 +172,11 @@ impl Slots {
 
     pub fn remove(&mut self, slot: usize) {
         self.0 &= !(1 << slot);
+    }
+
+    /// These and others.
+    pub fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
     }
 
     /// One that is not in the set.

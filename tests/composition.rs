@@ -3,6 +3,7 @@
 
 use forbear::event::{Counted, IgnoreReason, VerdictWord, What};
 use forbear::policy::budget::{Counting, Counts};
+use forbear::policy::bulkhead::Bulkhead;
 use forbear::policy::circuit_breaker::{CircuitBreaker, StateWord};
 use forbear::policy::{Kind, attempt_timeout, budget, bulkhead, circuit_breaker, deadline, hedge, retry};
 use forbear::{Facts, Key, Outcome, Part, Ratio, Repeat, StackConfig, StackId, Verdict};
@@ -478,6 +479,75 @@ fn a_retry_that_comes_back_is_paid_for_again_and_its_call_counts_once() {
     assert_eq!(counts(&script, 20_005), (0, 0));
 }
 
+#[test]
+fn a_failure_that_the_caller_gets_holds_its_slot_until_its_body_ends_and_one_that_is_repeated_does_not() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { retry: retries(2), bulkhead: bodies_of(1), ..StackConfig::default() });
+    let call = script.admit(stack, at(0), "send 1");
+    script.settle(call, 1, failure(), at(10), "wait, drop 1, until 110");
+    script.pass_by(stack, success(), at(20));
+    script.wake(call, at(110), "send 2");
+    script.settle(call, 2, failure(), at(120), "done 2 attempts-exhausted held, until 10120");
+    script.admit(stack, at(130), "reject bulkhead bulkhead-full");
+    script.wake(call, at(10_120), "wait, until 20120");
+    script.cancel(call, at(10_130), "done 0 cancelled");
+    script.admit(stack, at(10_130), "send 1");
+}
+
+#[test]
+fn a_hedged_failure_keeps_its_slot_while_it_may_still_be_what_the_caller_gets() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { hedge: hedges(2), bulkhead: bodies_of(2), ..unhurried() });
+    let free = |script: &Script| 2 - script.engine.gate::<Bulkhead>(stack).unwrap().in_flight(Key::WHOLE);
+    let hedged = |script: &mut Script, now| {
+        let call = script.engine.admit(stack, Key::WHOLE, Facts::default(), at(now), 7).call.unwrap();
+        script.wake(call, at(now + 50), "send 2");
+        script.settle(call, 1, failure(), at(now + 60), "wait");
+        assert_eq!(free(script), 0);
+        call
+    };
+    let call = hedged(&mut script, 0);
+    script.settle(call, 2, success(), at(70), "done 2 completed held, drop 1, until 10070");
+    assert_eq!(free(&script), 1);
+    script.cancel(call, at(80), "done 0 cancelled");
+    assert_eq!(free(&script), 2);
+
+    let call = hedged(&mut script, 100);
+    script.settle(call, 2, failure(), at(170), "done 1 attempts-exhausted held, drop 2, until 10170");
+    assert_eq!(free(&script), 1);
+    script.cancel(call, at(180), "done 0 cancelled");
+    assert_eq!(free(&script), 2);
+
+    let call = hedged(&mut script, 200);
+    script.cancel(call, at(270), "done 0 cancelled, drop 1 2");
+    assert_eq!(free(&script), 2);
+
+    let lost = hedged(&mut script, 300);
+    for begun in [100_000, 100_001] {
+        let call = script.engine.admit(stack, Key::WHOLE, Facts::default(), at(begun), 7).call.unwrap();
+        script.settle(call, 1, success(), at(begun), &format!("done 1 completed held, until {}", begun + 10_000));
+    }
+    assert_eq!(free(&script), 0);
+    script.settle(lost, 2, success(), at(100_010), "unguarded");
+    assert_eq!(free(&script), 0);
+}
+
+#[test]
+fn a_repeat_that_failed_is_not_in_flight_for_the_budget_that_pays_for_the_next() {
+    let mut script = Script::new();
+    let budget =
+        budget::Config { kind: budget::Counting::Concurrency, ratio: Ratio::ZERO, reserve: 1, ..Default::default() };
+    let budget = Some(Part::Own(budget));
+    let stack =
+        script.stack(StackConfig { retry: paid_retries(3), budget, bulkhead: bodies_of(1), ..StackConfig::default() });
+    let call = script.admit(stack, at(0), "send 1");
+    script.settle(call, 1, failure(), at(10), "wait, drop 1, until 110");
+    script.wake(call, at(110), "send 2");
+    script.settle(call, 2, failure(), at(120), "wait, drop 2, until 320");
+    script.wake(call, at(320), "send 3");
+    script.settle(call, 3, failure(), at(330), "done 3 attempts-exhausted held, until 10330");
+}
+
 fn circuit(script: &Script, stack: StackId, now: u64) -> StateWord {
     let breaker = script.engine.gate::<CircuitBreaker>(stack).unwrap();
     breaker.state(Key::WHOLE, script.engine.instant(at(now)))
@@ -519,6 +589,12 @@ fn patient_retries(attempts: u32) -> Option<retry::Config> {
 
 fn hedges(attempts: u32) -> Option<hedge::Config> {
     Some(hedge::Config { attempts, after: ms(50), ..Default::default() })
+}
+
+/// So many slots, held until bodies end; nobody waits for one.
+fn bodies_of(concurrency: u32) -> Option<Part<bulkhead::Config>> {
+    let release = bulkhead::Release::Body;
+    Some(Part::Own(bulkhead::Config { concurrency, queue: 0, release, ..Default::default() }))
 }
 
 /// So many repeats in all, whatever the traffic.

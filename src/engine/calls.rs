@@ -174,6 +174,7 @@ impl Call {
         drop: AttemptSet::EMPTY,
         attempts: [Attempt::VACANT; crate::call::MAX_PARALLEL],
         running: Slots::NONE,
+        kept: Slots::NONE,
         receipt: None,
         is_counted: false,
         dice: 0,

@@ -169,6 +169,11 @@ impl Desk {
     /// The attempt gives everything back.
     pub fn release(&mut self, stack: &Stack, call: &mut Call, attempt: usize, verb: &mut Verb) {
         self.each_note(&stack.gates, call, attempt, verb, |gate, key, note, cx| gate.release(key, note, cx));
+        self.end_repeat(stack, call, attempt);
+    }
+
+    /// The attempt is no repeat in flight any more.
+    pub fn end_repeat(&mut self, stack: &Stack, call: &mut Call, attempt: usize) {
         if let Some(paid) = call.attempts.get_mut(attempt).and_then(|attempt| attempt.paid.take())
             && let Some(budget) = self.budget_of(stack)
         {

@@ -27,7 +27,8 @@ impl Turn<'_> {
         self.tell(None, || What::Stale { attempt });
     }
 
-    /// Evidence goes to the gates; what the attempt held goes back, but for a winner whose body may still hold it.
+    /// Evidence goes to the gates; what the attempt held goes back, but for one whose body the caller may get and that may
+    /// still hold it.
     pub fn end_attempt(&mut self, slot: usize, outcome: &Outcome) {
         let (number, latency) = self.tell_evidence(slot, outcome);
         if outcome.verdict.is_answer() {
@@ -44,7 +45,15 @@ impl Turn<'_> {
             return;
         }
         self.tell_race(HedgeStep::AttemptFailed, number, Some(latency));
-        self.release(slot);
+        // A probe that was no evidence goes back in `release`; and what timed out has no body.
+        let may_have_body = matches!(outcome.verdict, Verdict::Overload(_) | Verdict::Transient);
+        if self.stack.holds_until_body && number == self.call.primary && may_have_body {
+            self.call.running.remove(slot);
+            self.call.kept.insert(slot);
+            self.desk.end_repeat(self.stack, self.call, slot);
+        } else {
+            self.release(slot);
+        }
         self.call.retry_after = self.call.retry_after.max(outcome.retry_after);
         // A winner's end is the call's, whatever becomes of the first attempt in the same verb.
         if number == self.call.primary && self.call.winner.is_none() {
@@ -85,9 +94,20 @@ impl Turn<'_> {
         self.call.running.remove(slot);
     }
 
+    /// The caller gets another result than that of the round's first attempt.
+    pub fn give_back_kept(&mut self) {
+        for slot in core::mem::replace(&mut self.call.kept, Slots::NONE).iter() {
+            self.desk.release(self.stack, self.call, slot, self.verb);
+        }
+    }
+
     /// Gives up what runs, but for the winner, whose result is the caller's: it gives its slot back, or keeps it until
     /// the body ends.
     fn give_up_running(&mut self, winner: Option<AttemptNumber>) {
+        if winner == Some(self.call.primary) {
+            self.call.running = self.call.running.and(core::mem::replace(&mut self.call.kept, Slots::NONE));
+        }
+        self.give_back_kept();
         for slot in self.call.running.iter() {
             let number = self.call.attempts.get(slot).map(|attempt| attempt.number);
             if number == winner {
@@ -173,6 +193,7 @@ impl Turn<'_> {
     }
 
     fn take_back(&mut self) {
+        self.give_back_kept();
         for slot in self.call.running.iter() {
             self.desk.release(self.stack, self.call, slot, self.verb);
         }

@@ -71,6 +71,7 @@ impl Turn<'_> {
                 let attempt = self.call.primary;
                 self.tell(Some(Kind::Retry), || What::Retry { attempt, delay });
                 self.call.drop.extend(self.call.in_hand);
+                self.give_back_kept();
                 self.next_round(self.now() + delay, backoff);
                 self.call.receipt = receipt;
                 None
@@ -142,7 +143,7 @@ impl Turn<'_> {
             self.call.receipt.take()
         };
         self.settle_key();
-        let Some(slot) = self.call.running.vacant() else { return self.wait() };
+        let Some(slot) = self.call.running.and(self.call.kept).vacant() else { return self.wait() };
         self.desk.take(&self.stack.gates, self.call, slot, &mut asker, self.verb);
         let is_first = self.call.sent == 0;
         if is_first {

@@ -360,9 +360,13 @@ fn a_slot_is_held_until_the_body_ends_where_that_is_asked_for() {
     assert_eq!((crowd.arrive(10), crowd.state(1)), (1, FULL));
     crowd.leave(first);
     assert_eq!(crowd.taken_and_queued(), (0, 0));
-    // A failure has no body that anybody reads.
+    // A failure may have a body too; what timed out has none.
     let failed = crowd.arrive(3_600_000);
     crowd.end(failed, Verdict::Transient);
+    assert_eq!(crowd.taken_and_queued(), (1, 0));
+    crowd.leave(failed);
+    let late = crowd.arrive(3_600_000);
+    crowd.end(late, Verdict::Timeout);
     assert_eq!(crowd.taken_and_queued(), (0, 0));
 }
 
