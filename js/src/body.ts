@@ -38,20 +38,25 @@ export function unfollow(signal: AbortSignal, follower: Follower): void {
 }
 
 /**
- * Keeps a body abortable by the caller's signal after its response was handed over. The signal must not keep the body
- * alive, so the link is weak and its end is the body's: whoever holds the body holds the link.
+ * Follows a signal until the owner's end: until he unfollows the link, or is garbage. The signal must not keep him alive, so
+ * the link is weak, and whoever holds the owner holds the follower.
  */
-export function followToEnd(signal: AbortSignal, value: unknown, controller: AbortController): void {
-  if (!isResponse(value) || !value.body || signal.aborted) return;
-  const { body } = value;
+export function followToEnd(signal: AbortSignal, owner: object, follower: Follower): Follower {
   // Without weak references (old Workers) the link lasts as long as the signal, which there is a request's.
-  if (typeof FinalizationRegistry === "undefined") return follow(signal, { left: (reason) => controller.abort(reason) });
-  const weak = new WeakRef(controller);
-  const link: Follower = { left: (reason) => weak.deref()?.abort(reason) };
-  controllers.set(body, controller);
+  if (typeof FinalizationRegistry === "undefined") return follow(signal, follower), follower;
+  const weak = new WeakRef(follower);
+  const link: Follower = { left: (reason) => weak.deref()?.left(reason) };
+  followers.set(owner, follower);
   ends ??= new FinalizationRegistry(({ signal, link }) => unfollow(signal, link));
-  ends.register(body, { signal, link });
+  ends.register(owner, { signal, link });
   follow(signal, link);
+  return link;
+}
+
+/** Keeps a body abortable by the caller's signal after its response was handed over. */
+export function abortToEnd(signal: AbortSignal, value: unknown, controller: AbortController): void {
+  if (!isResponse(value) || !value.body || signal.aborted) return;
+  followToEnd(signal, value.body, { left: (reason) => controller.abort(reason) });
 }
 
 export function reasonOf(signal: AbortSignal): unknown {
@@ -69,5 +74,5 @@ function tell({ target }: Event): void {
 
 /** Who follows which signal. */
 const parties = /* @__PURE__ */ new WeakMap<AbortSignal, Set<Follower>>();
-const controllers = /* @__PURE__ */ new WeakMap<object, AbortController>();
+const followers = /* @__PURE__ */ new WeakMap<object, Follower>();
 let ends: FinalizationRegistry<{ signal: AbortSignal; link: Follower }> | undefined;

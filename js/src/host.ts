@@ -20,7 +20,7 @@ export function defaultHost(): Host {
       return this.now === now ? Date.now() : this.now(); // a clock of the user's own is both
     },
     random,
-    arm: (delayMs, wake) => (timers ??= new TimerList()).arm(delayMs, wake),
+    arm: (delayMs, wake, idle) => (idle ? arm(delayMs, wake, true) : (timers ??= new TimerList()).arm(delayMs, wake)),
     fetch: (input, init) => fetch(input, init),
     wakesOthers: () => true,
   };

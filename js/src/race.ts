@@ -1,7 +1,7 @@
 // A call that may be ended by others than its operation: by a timer, by the caller, by another attempt. One promise of its
 // own a call, one timer, and a signal for every attempt. The loop is `#act`: every decision of the engine comes by there.
 
-import { discard, follow, followToEnd, reasonOf, unfollow, type Follower } from "./body.js";
+import { abortToEnd, discard, follow, reasonOf, unfollow, type Follower } from "./body.js";
 import { ALONE, Attempt, DROPPED, FULFILLED, REJECTED, RUNNING, type Call } from "./call.js";
 import { attemptOf, DONE, droppedBy, HELD, KIND, REJECT, SEND, UNGUARDED, WAIT } from "./decision.js";
 import { placeOf } from "./engine.js";
@@ -254,18 +254,17 @@ export class Race<T> implements Follower {
 
   /** `beatMs` from 0 on: a slot is held until the body ends. */
   #finish(attempt: Attempt<T>, reason: StopReason, beatMs = -1): void {
-    const { state, controller } = attempt;
+    const { state, result, controller } = attempt;
     const { signal } = this.#call;
-    let { result } = attempt;
+    const given = beatMs >= 0 ? holdToEnd(attempt, beatMs) : result;
     try {
-      if (beatMs >= 0) result = holdToEnd(this.#call, result, beatMs);
-      if (state === FULFILLED && signal !== undefined && controller !== undefined) followToEnd(signal, result, controller);
+      if (given === result && state === FULFILLED && signal !== undefined && controller !== undefined) abortToEnd(signal, result, controller);
     } catch {
-      // A result that cannot be read, or a host without timers: it is handed over as it is.
+      // A result that cannot be read: it is handed over as it is.
     }
-    report(this.#call, result, this.#sent, reason);
-    if (state === REJECTED) this.#reject(result);
-    else this.#resolve(result as T);
+    report(this.#call, given, this.#sent, reason);
+    if (state === REJECTED) this.#reject(given);
+    else this.#resolve(given as T);
   }
 
   #timeOut(attempt: Attempt<T>, reason: StopReason, policy = cutBy(attempt)): void {

@@ -1,12 +1,13 @@
 // Timers: never NaN, never too long, and on hosts that allow it one for all calls together.
 
-/** One timer of the runtime for one wake. */
-export function arm(delayMs: number, wake: () => void): () => void {
+/** One timer of the runtime for one wake; an idle one does not keep a process alive. */
+export function arm(delayMs: number, wake: () => void, idle = false): () => void {
   let timer: unknown;
   const set = (left: number): void => {
     const step = timerDelay(left);
     // In a Worker the clock stands still between events, so what is left is counted and not read.
     timer = setTimeout(() => (left > step ? set(left - step) : wake()), step);
+    if (idle) hold(timer, false);
   };
   set(delayMs);
   return () => clearTimeout(timer as number);

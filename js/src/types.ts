@@ -24,9 +24,9 @@ export interface Host {
   random(): number;
   /**
    * Calls `wake` once, `delayMs` from now or later, in the asynchronous context of the caller; returns how to call it off.
-   * Delays may be longer than a timer of the runtime can be.
+   * Delays may be longer than a timer of the runtime can be. An `idle` one has nobody waiting for it: a process may end before.
    */
-  arm(delayMs: number, wake: () => void): () => void;
+  arm(delayMs: number, wake: () => void, idle?: boolean): () => void;
   fetch: Fetch;
   /** Milliseconds since 1970, for dates in headers; `now` where absent. */
   wallNow?(): number;

@@ -61,46 +61,6 @@ test("who waits too long is refused with queue-timeout", async () => {
   assert.equal(((await waiting) as RejectedError).reason, "queue-timeout");
 });
 
-test("a slot that is held until the body ends is held until the body ends", async () => {
-  const { host, guard } = shim();
-  const upstream = new Upstream(() => Promise.resolve(new Response("one two", { status: 201, headers: { "x-kept": "yes" } })), status(200));
-  const payments = guard(bulkhead({ release: "body" }), { fetch: upstream.fetch });
-  const response = await payments.fetch(URL_A);
-  assert.deepEqual([response.status, response.headers.get("x-kept")], [201, "yes"]);
-  assert.equal(((await reasonOf(payments.fetch(URL_A))) as RejectedError).reason, "bulkhead-full");
-  assert.equal(await response.text(), "one two");
-  await (await payments.fetch(URL_A)).text();
-  await host.pass(0);
-  assert.equal(host.timers.length, 0);
-});
-
-test("a body that is cancelled, or that nobody reads any more, does not hold its slot for ever", async () => {
-  for (const cancelled of [true, false]) {
-    const { host, guard } = shim();
-    const payments = guard(bulkhead({ release: "body" }), { fetch: async () => new Response("unread") });
-    const { body } = await payments.fetch(URL_A);
-    if (cancelled) await body!.cancel();
-    else await host.pass(60_000);
-    assert.equal((await standOf(payments.fetch(URL_A))).state, "fulfilled");
-  }
-});
-
-test("a slow body that somebody waits for holds its slot, however long it pauses", async () => {
-  const { host, guard } = shim();
-  let body!: ReadableStreamDefaultController<Uint8Array>;
-  const upstream = new Upstream(async () => new Response(new ReadableStream({ start: (controller) => void (body = controller) })), status(200));
-  const payments = guard(bulkhead({ release: "body" }), { fetch: upstream.fetch });
-  const text = (await payments.fetch(URL_A)).text();
-  for (const piece of ["one ", "two"]) {
-    await host.pass(60_000);
-    assert.equal(((await reasonOf(payments.fetch(URL_A))) as RejectedError).reason, "bulkhead-full");
-    body.enqueue(new TextEncoder().encode(piece));
-  }
-  body.close();
-  assert.equal(await text, "one two");
-  assert.equal((await payments.fetch(URL_A)).status, 200);
-});
-
 test("of calls that a runtime dropped in line nothing is kept that grows", async () => {
   const { host, engine, guard } = shim();
   const payments = guard(bulkhead({ queue: 1 }), { fetch: () => new Promise<Response>(() => {}) });

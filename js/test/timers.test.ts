@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, beforeEach, mock, test } from "node:test";
+import { defaultHost } from "../src/host.js";
 import { arm, TimerList } from "../src/timers.js";
 
 interface Timer {
@@ -173,4 +174,16 @@ test("a wake runs in the asynchronous context of its own call, not in that of wh
   storage.run("b", () => list.arm(10, () => seen.push(storage.getStore())));
   await pass(10);
   assert.deepEqual(seen, ["a", "b"]);
+});
+
+test("an idle timer never keeps a process alive, however long its delay, beside others that do", async () => {
+  const { arm } = defaultHost();
+  const rung: string[] = [];
+  arm(1_000, () => rung.push("awaited"));
+  arm(2 ** 32, () => rung.push("idle"), true);
+  assert.deepEqual(timers.map(({ held }) => held), [true, false]);
+  await pass(2 ** 31);
+  assert.deepEqual(timers.map(({ held }) => held), [false]);
+  await pass(2 ** 32);
+  assert.deepEqual(rung, ["awaited", "idle"]);
 });

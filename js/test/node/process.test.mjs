@@ -25,6 +25,14 @@ for (const [wait, word] of Object.entries(WAITS)) {
   });
 }
 
+for (const what of ["nothing", "begins", "waits"]) {
+  test(`a process does not wait for bodies that hold slots and that nobody reads to their end (${what})`, async () => {
+    const { code, err, tailMs } = await runProgram("unread", { args: [what] });
+    assert.deepEqual([code, err], [0, ""]);
+    assert.ok(tailMs < 1_500, `it lived on for ${tailMs} ms`);
+  });
+}
+
 test("no rejection is left unhandled, however calls end", async (t) => {
   const [failing, stalling] = [await startUpstream(t, status(503), endless(500)), await startUpstream(t, stallHeaders)];
   const { code, out, err } = await runProgram("strict", { flags: ["--unhandled-rejections=strict"], args: [failing.url, stalling.url] });

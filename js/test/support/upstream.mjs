@@ -133,8 +133,8 @@ export const endless = (code = 200, headers = {}) => (response) => {
 };
 
 /** A body that takes its time, piece by piece. */
-export const trickle = (pieces, everyMs) => (response) => {
-  response.writeHead(200);
+export const trickle = (pieces, everyMs, code = 200) => (response) => {
+  response.writeHead(code);
   let sent = 0;
   const timer = setInterval(() => {
     response.write(`piece ${++sent};`);

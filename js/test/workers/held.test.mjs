@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { test } from "../support/test.mjs";
-import { endless, ok, resetBody, stallBody, startUpstream, trickle } from "../support/upstream.mjs";
+import { endless, ok, resetBody, stallBody, startUpstream, status, trickle } from "../support/upstream.mjs";
 import { client, until } from "./support/clients.mjs";
 import { idle } from "./support/story.mjs";
 import { startWorker } from "./support/workerd.mjs";
@@ -57,6 +57,31 @@ test("a body whose upstream hangs up in the middle gives its slot back, and so d
   assert.equal((await ask("/call", { ...another, body: "cancel" })).status, 200);
   assert.deepEqual(await ask("/call", another), { status: 200, body: "fine" });
   await cancelled.seen[0].left;
+});
+
+test("a caller that leaves gives the slot back at once, though nobody reads the body", async (t) => {
+  for (const timeout of [{}, { timeout: false }]) {
+    const upstream = await startUpstream(t, stallBody(), ok);
+    const order = oneSlot(upstream);
+    Object.assign(order.guard, timeout);
+    assert.equal((await ask("/call", { ...order, body: "leave" })).status, 200);
+    assert.deepEqual(await ask("/call", order), { status: 200, body: "fine" });
+  }
+});
+
+test("the last failure's body holds the slot too, and what has no body does not", async (t) => {
+  const failing = await startUpstream(t, trickle(8, 100, 503), status(204), ok);
+  const order = oneSlot(failing);
+  const reading = ask("/call", order);
+  await failing.requests(1);
+  await until(async () => (await ask("/call", order)).reason === "bulkhead-full", 500);
+  assert.equal((await reading).status, 503);
+  for (const expected of [{ status: 204, body: "" }, { status: 200, body: "fine" }]) assert.deepEqual(await ask("/call", order), expected);
+});
+
+test("a body can be read into one's own buffers", async (t) => {
+  const order = oneSlot(await startUpstream(t, ok));
+  for (let i = 0; i < 2; i++) assert.deepEqual(await ask("/call", { ...order, body: "buffers" }), { status: 200, body: "fine" });
 });
 
 for (const path of ["/call", "/pass"]) {

@@ -40,20 +40,31 @@ export default {
   },
 };
 
-/** `leaveAfterMs`: its caller gives up then, if it still waits. `body`: what is done with it. */
+/** `leaveAfterMs`: its caller gives up then, if it still waits. `body`: what is done with it, or `leave`: its caller does. */
 async function call(order) {
   try {
-    const response = await callOf(order);
+    const leaving = new AbortController();
+    const response = await callOf(order, order.body === "leave" ? leaving.signal : undefined);
     const { status } = response;
+    if (order.body === "leave") return { status, body: leaving.abort() };
     if (order.body === "cancel") await response.body.cancel();
+    if (order.body === "buffers") return { status, body: await readIntoBuffers(response.body) };
     return { status, body: response.bodyUsed ? undefined : await response.text() };
   } catch ({ name, reason, message }) {
     return { error: name, reason, message };
   }
 }
 
-function callOf({ id, url, guard, deaf, leaveAfterMs }) {
-  const init = {};
+async function readIntoBuffers(body) {
+  const reader = body.getReader({ mode: "byob" });
+  const decoder = new TextDecoder();
+  let text = "";
+  for (let piece; !(piece = await reader.read(new Uint8Array(3))).done; ) text += decoder.decode(piece.value, { stream: true });
+  return text;
+}
+
+function callOf({ id, url, guard, deaf, leaveAfterMs }, signal) {
+  const init = { signal };
   if (leaveAfterMs !== undefined) {
     const controller = new AbortController();
     init.signal = controller.signal;
