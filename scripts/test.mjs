@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, buildTests, files, tsc } from "./build.mjs";
 import { buildComponent } from "./component.mjs";
+import { buildKeyvalue } from "./middleware.mjs";
 import { buildRustWorker } from "./rust-worker.mjs";
 import { captureOutput, inRoot, main, options, printFailure, run, say, seconds, Stop } from "./run.mjs";
 import { ensureBrowsers, ensureNodeModules, ensureNpmPackages, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, ensureWasmtime, machineNode, node22 } from "./setup.mjs";
@@ -118,6 +119,7 @@ async function testRustWorker() {
 
 async function testComponent() {
   await buildComponent();
+  await buildKeyvalue();
   const jco = inRoot("wit", "hosts", "jco");
   await ensureNpmPackages(jco, "jco, which makes JavaScript of components", "a few seconds, 100 MB");
   await run(node22, [join(jco, "transpile.mjs")]);
