@@ -64,18 +64,18 @@ function modulesMatchLock(folder) {
 
 const TARGET = "wasm32-unknown-unknown";
 
-export async function ensureRustTarget() {
+export async function ensureRustTarget(target = TARGET) {
   requireCargo();
-  const libraries = capture("rustc", ["--print", "target-libdir", "--target", TARGET]);
+  const libraries = capture("rustc", ["--print", "target-libdir", "--target", target]);
   if (libraries && existsSync(libraries)) return;
-  say(`Adding the Rust target ${TARGET} (20 s)`);
+  say(`Adding the Rust target ${target} (20 s)`);
   if (!find("rustup")) {
     throw new Stop(
-      `this Rust has no standard library for ${TARGET} and there is no rustup to fetch it with`,
-      `install Rust through rustup, or your distribution's package for ${TARGET}`,
+      `this Rust has no standard library for ${target} and there is no rustup to fetch it with`,
+      `install Rust through rustup, or your distribution's package for ${target}`,
     );
   }
-  await run("rustup", ["target", "add", TARGET], { fix: "check that rustup's server can be reached, then try again" });
+  await run("rustup", ["target", "add", target], { fix: "check that rustup's server can be reached, then try again" });
 }
 
 export async function ensureRustLinters() {

@@ -26,7 +26,7 @@ pub async fn send(request: Request) -> Result<Response, ErrorCode> {
     let decision = site::with(|site| site.admit(origin.as_deref(), facts))?;
     let call = Call { id: decision.call, sent: 0, running: Vec::new(), ended: Vec::new(), timer: None };
     if let Step::Reject(refusal) = decision.step {
-        return Err(outcome::refused(refusal, false));
+        return outcome::refused(refusal, decision.at, false);
     }
     let upload = Upload::begin(request, length, door.replay).await;
     let result = call.drive(upload, decision).await;
@@ -50,7 +50,7 @@ struct Timer {
     ringing: Pin<Box<dyn Future<Output = ()>>>,
 }
 
-/// An attempt in flight. To drop it is to cancel it, and the host closes its connection.
+/// An attempt in flight. To drop it is to cancel it.
 struct Running {
     number: AttemptNumber,
     sending: Pin<Box<dyn Future<Output = Result<Response, ErrorCode>>>>,
@@ -75,14 +75,11 @@ impl Call {
             if self.must_end(&upload, &decision) {
                 return self.finish(&mut upload, self.sent, false);
             }
+            self.give_up(decision.drop);
             match decision.step {
-                Step::Send(number) => {
-                    self.give_up(decision.drop);
-                    self.start(&upload, number);
-                }
-                Step::Wait => self.give_up(decision.drop),
+                Step::Send(number) => self.start(&upload, number),
+                Step::Wait => {}
                 Step::Done { attempt, held, .. } => {
-                    self.give_up(decision.drop);
                     if !held {
                         self.over();
                     }
@@ -90,7 +87,7 @@ impl Call {
                 }
                 Step::Reject(refusal) => {
                     self.over();
-                    return Err(outcome::refused(refusal, self.sent > 0));
+                    return outcome::refused(refusal, decision.at, self.sent > 0);
                 }
                 Step::Unguarded => return self.go_on_alone(upload).await,
             }
@@ -124,7 +121,7 @@ impl Call {
     }
 
     fn give_up(&mut self, dropped: AttemptSet) {
-        self.running.retain(|attempt| !dropped.contains(attempt.number));
+        self.running.extract_if(.., |attempt| dropped.contains(attempt.number)).for_each(Running::give_up);
         self.ended.retain(|attempt| !dropped.contains(attempt.number));
     }
 
@@ -157,7 +154,9 @@ impl Call {
 
     /// Hands over this attempt's result; without one, it timed out. A call that is to be held goes on until its body ends.
     fn finish(&mut self, upload: &mut Upload, number: AttemptNumber, hold: bool) -> Result<Response, ErrorCode> {
-        let place = self.ended.iter().position(|ended| ended.number == number).ok_or(outcome::TIMED_OUT)?;
+        let Some(place) = self.ended.iter().position(|ended| ended.number == number) else {
+            return outcome::timed_out();
+        };
         let Ended { result, delivery, .. } = self.ended.swap_remove(place);
         upload.tell(delivery);
         match (result, self.id) {
@@ -178,6 +177,7 @@ impl Call {
         if self.ended.is_empty() {
             poll_fn(|context| self.poll(None, context)).await;
         }
+        self.running.drain(..).for_each(Running::give_up);
         let number = self.ended.last().map_or(self.sent, |ended| ended.number);
         self.finish(&mut upload, number, false)
     }
@@ -187,6 +187,19 @@ impl Call {
         if let Some(id) = self.id.take() {
             let _ = site::with(|site| site.awake(id));
         }
+    }
+}
+
+impl Running {
+    /// A host closes the connection of a request that is dropped. A handler is left to itself, and goes on to its end with
+    /// nobody to hear it: an application that is built with wit-bindgen 0.63 traps when it is cancelled, unless it has the
+    /// feature `inter-task-wakeup`, and takes all other requests of its instance along.
+    fn give_up(self) {
+        #[cfg(feature = "handler")]
+        wit_bindgen::spawn_local(async move {
+            let Self { sending, delivery: _until_then, .. } = self;
+            let _ = sending.await;
+        });
     }
 }
 

@@ -1,12 +1,13 @@
 //! How an attempt ended, as the engine hears it; and how the engine's refusals read in the words of wasi:http.
 
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use forbear::http::{outcome_of_status, retry_after};
-use forbear::{Outcome, RefusalReason, Rejection, Verdict};
+use forbear::{HostTime, Outcome, RefusalReason, Rejection, Verdict};
 
-use crate::bindings::{ErrorCode, Response};
-use crate::clock::wall_now_ms;
+use crate::bindings::{ErrorCode, Fields, Response, wit_future};
+use crate::clock::{now, wall_now_ms};
 
 /// What an attempt's end says about the upstream.
 pub fn of(result: &Result<Response, ErrorCode>) -> Outcome {
@@ -16,16 +17,32 @@ pub fn of(result: &Result<Response, ErrorCode>) -> Outcome {
     }
 }
 
-/// What the caller hears of a refusal. A call that ran out of time after something was sent has timed out.
-pub fn refused(refusal: Rejection, sent: bool) -> ErrorCode {
+/// What the caller hears of a refusal, which ends `at` that instant. A call that ran out of time after something was sent has
+/// timed out.
+pub fn refused(refusal: Rejection, at: Option<HostTime>, sent: bool) -> Result<Response, ErrorCode> {
     match refusal.reason {
-        RefusalReason::DeadlineExceeded if sent => TIMED_OUT,
-        _ => ErrorCode::HttpRequestDenied,
+        RefusalReason::DeadlineExceeded if sent => timed_out(),
+        _ if cfg!(feature = "handler") => Ok(answer(UNAVAILABLE, at)),
+        _ => Err(ErrorCode::HttpRequestDenied),
     }
 }
 
 /// What the caller hears of an attempt or a call whose time was up.
-pub const TIMED_OUT: ErrorCode = ErrorCode::HttpResponseTimeout;
+pub fn timed_out() -> Result<Response, ErrorCode> {
+    if cfg!(feature = "handler") { Ok(answer(GATEWAY_TIMEOUT, None)) } else { Err(ErrorCode::HttpResponseTimeout) }
+}
+
+/// Before a handler the middleware is the server. Of an error its host would make a 500, which tells the client nothing.
+fn answer(status: u16, at: Option<HostTime>) -> Response {
+    let headers = Fields::new();
+    if let Some(at) = at {
+        let seconds = at.since(now()).as_millis_ceil().div_ceil(MILLIS_PER_SECOND);
+        let _ = headers.append("retry-after", seconds.to_string().as_bytes());
+    }
+    let (response, _) = Response::new(headers, None, wit_future::new(|| Ok(None)).1);
+    let _ = response.set_status_code(status);
+    response
+}
 
 fn of_response(response: &Response) -> Outcome {
     let status = response.get_status_code();
@@ -70,3 +87,6 @@ fn of_error(error: &ErrorCode) -> Outcome {
 
 const DEFECT: (Verdict, bool) = (Verdict::Defect, false);
 const FIRST_FAILURE: u16 = 400;
+const UNAVAILABLE: u16 = 503;
+const GATEWAY_TIMEOUT: u16 = 504;
+const MILLIS_PER_SECOND: u64 = 1_000;

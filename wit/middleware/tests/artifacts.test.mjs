@@ -6,8 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { buildKeyvalue, buildMiddleware, compose, interfaceOf } from "../../../scripts/middleware.mjs";
-import { startUpstream, status, ok } from "../../../js/test/support/upstream.mjs";
-import { application, httpStore, serveGuarded } from "./support/serve.mjs";
+import { application, httpStore } from "./support/serve.mjs";
 
 /** With state it also has the engine's snapshots, and two more functions of its host. */
 const MAX_BYTES = { "client": 160 * 1024, "handler": 160 * 1024, "client, with state": 168 * 1024, "handler, with state": 168 * 1024, "keyvalue": 12 * 1024 };
@@ -58,11 +57,4 @@ test("an application that sends no requests is not composed, and the message say
   const folder = mkdtempSync(join(tmpdir(), "forbear-interfaces-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   await assert.rejects(compose(await buildMiddleware("handler"), join(folder, "out.wasm"), { form: "client" }), /forbear-wit-tool compose/);
-});
-
-test("before a handler the middleware repeats what the handler could not answer", async (t) => {
-  const server = await serveGuarded(t, "retry.backoff.base = 1ms", { form: "handler" });
-  const upstream = await startUpstream(t, status(500), ok);
-  assert.equal(await (await server.ask(upstream, { method: "PUT", body: "again" })).text(), "fine");
-  assert.deepEqual(upstream.seen.map(({ body }) => body), ["again", "again"]);
 });

@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildComponent, compose } from "../../../../scripts/middleware.mjs";
-import { ensureWasmtime } from "../../../../scripts/setup.mjs";
+import { inRoot, run } from "../../../../scripts/run.mjs";
+import { ensureRustTarget, ensureWasmtime } from "../../../../scripts/setup.mjs";
 
 const READY_WITHIN_MS = 30_000;
 
@@ -28,16 +29,24 @@ export const application = () => buildComponent("forbear-test-application", "app
 /** The test store, which keeps states behind an HTTP server. */
 export const httpStore = () => buildComponent("forbear-test-store", "store");
 
+/** The example, built as its users build theirs. */
+export async function example() {
+  await ensureRustTarget("wasm32-wasip2");
+  const [folder, target] = [inRoot("examples", "middleware"), inRoot("target", "middleware-example")];
+  await run("cargo", ["build", "--quiet", "--locked", "--release", "--target", "wasm32-wasip2", "--target-dir", target], { cwd: folder });
+  return join(target, "wasm32-wasip2", "release", "passing_on.wasm");
+}
+
 /**
  * Starts the application behind the middleware with these settings; it ends with the test. State is kept by the server
  * `store`, where there is one, or as `compose` has it.
  */
-export async function serveGuarded(t, settings, { flags = [], checked = true, form, store, state } = {}) {
+export async function serveGuarded(t, settings, { flags = [], checked = true, form, app = application, store, state } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "forbear-wasmtime-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const [file, composed] = [join(folder, "settings.txt"), join(folder, "guarded.wasm")];
   writeFileSync(file, checked ? settings : "");
-  await compose(await application(), composed, { settings: checked ? file : undefined, form, state: store ? await httpStore() : state });
+  await compose(await app(), composed, { settings: checked ? file : undefined, form, state: store ? await httpStore() : state });
   const told = [...(checked ? [] : settings.split("\n")), ...(store ? [`store.authority=127.0.0.1:${store.port}`] : [])];
   return serve(t, composed, [...flags, ...configVars(told)]);
 }
