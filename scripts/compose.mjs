@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { inRoot, isMain, main, options, say, Stop } from "./run.mjs";
-import { compose } from "./middleware.mjs";
+import { compose, FORMS } from "./middleware.mjs";
 
 const USAGE = "npm run compose -- app.wasm -o guarded.wasm [--config settings.txt | --config host] [--form handler] [--state keyvalue | --state host | --state store.wasm]";
 
@@ -14,12 +14,12 @@ if (isMain(import.meta.url)) {
     // npm runs scripts in the repository's root; paths are meant where the command was typed.
     const here = (path) => resolve(process.env.INIT_CWD ?? ".", path);
     const words = process.argv.slice(2).map((word) => (word === "-o" ? "--out" : word));
-    const { rest: [application, ...others], out, config, form = "client", state = "none" } = options(words);
+    const { rest: [application, ...others], out, config, form, state = "none" } = options(words);
     const areFiles = [out, config ?? "", state].every((word) => typeof word === "string");
-    if (!application || others.length || !out || !areFiles || !["client", "handler"].includes(form)) throw new Stop("what to compose and where to put it?", USAGE);
+    if (!application || others.length || !out || !areFiles || !FORMS.includes(form ?? "client")) throw new Stop("what to compose and where to put it?", USAGE);
     const settings = config === "host" ? undefined : config === undefined ? noSettings() : here(config);
-    await compose(here(application), here(out), { settings, form, state: ["none", "host", "keyvalue"].includes(state) ? state : here(state) });
-    say(`${out}: ${application} behind the middleware${config === undefined ? ", with the usual policies" : ""}`);
+    const used = await compose(here(application), here(out), { settings, form, state: ["none", "host", "keyvalue"].includes(state) ? state : here(state) });
+    say(`${out}: ${application} behind the ${used === "gate" ? "gate for WASI 0.2" : "middleware"}${config === undefined ? ", with the usual policies" : ""}`);
   });
 }
 

@@ -1,21 +1,25 @@
-// The middleware for WASI 0.3 as a component, and the applications it is composed with. Each step remembers the hash of what
-// went in and is skipped while that has not changed.
+// The middleware as a component, and the applications it is composed with. Each step remembers the hash of what went in and is
+// skipped while that has not changed.
 //
-//   target/…/forbear_middleware.wasm   cargo
-//   build/component/middleware.wasm    after wasm-opt, as a component
+//   target/…/forbear_{middleware,gate}.wasm      cargo
+//   build/component/{middleware…,gate}.wasm      after wasm-opt, as components
 
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { step, wasmOpt } from "./build.mjs";
-import { captureOutput, inRoot, run, say } from "./run.mjs";
+import { captureOutput, inRoot, run, say, Stop } from "./run.mjs";
 import { ensureNodeModules, ensureRustTarget } from "./setup.mjs";
 
 const folder = inRoot("build", "component");
 const target = process.env.CARGO_TARGET_DIR ?? inRoot("target");
 const tool = join(target, "debug", "forbear-wit-tool");
 
-/** The middleware's component: before a `client`, or before a `handler`; the one that asks for a store, or the other one. */
+/** Before a client of WASI 0.3, before a handler, or before a client of WASI 0.2. */
+export const FORMS = ["client", "handler", "gate"];
+
+/** The middleware's component in one of its forms; the one that asks for a store, or the other one. */
 export function buildMiddleware(form = "client", withState = false) {
+  if (form === "gate") return buildComponent("forbear-gate", "gate");
   const features = [...(form === "client" ? [] : [form]), ...(withState ? ["state"] : [])];
   return buildComponent("forbear-middleware", `middleware${form === "client" ? "" : `-${form}`}${withState ? "-with-state" : ""}`, features);
 }
@@ -49,17 +53,21 @@ export async function interfaceOf(component) {
 }
 
 /**
- * The application behind the middleware, as one component. Without a file of settings the host brings them. State is kept by
- * `keyvalue`, the `host`, another component, or not at all.
+ * The application behind the middleware, as one component. Without a file of settings the host brings them; without a form it
+ * is the one for what the application sends with. State is kept by `keyvalue`, the `host`, another component, or not at all.
  */
 export async function compose(application, out, { settings, form, state = "none" } = {}) {
+  await buildTool();
+  form ??= captureOutput(tool, ["form", application]).trim();
+  if (form === "gate" && state !== "none") throw new Stop("no store keeps the state of an application of WASI 0.2: its functions are async, which 0.2 has not");
   const middleware = await buildMiddleware(form, state !== "none");
   const configuration = settings && `${out}.configuration.wasm`;
   const store = state === "keyvalue" ? await buildKeyvalue() : ["none", "host"].includes(state) ? undefined : state;
   const parts = [configuration, store].filter(Boolean);
   try {
-    if (settings) await run(tool, ["configure", settings, configuration]);
+    if (settings) await run(tool, ["configure", settings, middleware, configuration]);
     await run(tool, ["compose", application, middleware, ...parts, out]);
+    return form;
   } finally {
     if (configuration) rmSync(configuration, { force: true });
   }

@@ -34,6 +34,13 @@ export async function ensureNpmPackages(folder, what, howLong) {
   await npm(["ci"], folder);
 }
 
+/** The folder of what runs components in JavaScript. */
+export async function ensureJco() {
+  const folder = inRoot("wit", "hosts", "jco");
+  await ensureNpmPackages(folder, "jco, which makes JavaScript of components", "a few seconds, 100 MB");
+  return folder;
+}
+
 async function npm(args, folder) {
   // npm's own launcher runs on whatever `node` comes first in PATH; inside an npm script that is a file below
   // node_modules, which `npm ci` deletes. So run npm's program on the machine's Node.

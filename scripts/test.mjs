@@ -8,7 +8,7 @@ import { buildComponent } from "./component.mjs";
 import { buildKeyvalue } from "./middleware.mjs";
 import { buildRustWorker } from "./rust-worker.mjs";
 import { captureOutput, inRoot, main, options, printFailure, run, say, seconds, Stop } from "./run.mjs";
-import { ensureBrowsers, ensureNodeModules, ensureNpmPackages, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, ensureWasmtime, machineNode, node22 } from "./setup.mjs";
+import { ensureBrowsers, ensureJco, ensureNodeModules, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, ensureWasmtime, machineNode, node22 } from "./setup.mjs";
 
 const PARTS = {
   engine: { title: "Engine: format, lints, Rust tests on this machine", work: testEngine },
@@ -17,7 +17,7 @@ const PARTS = {
   workers: { title: "JavaScript package in workerd, over real HTTP", work: testWorkers },
   "rust-worker": { title: "Rust Worker in workerd: the same faults, the same vectors", work: testRustWorker },
   component: { title: "Engine as a component: the same vectors in wasmtime and in jco", work: testComponent },
-  middleware: { title: "Middleware between a component and its client, under wasmtime serve", work: testMiddleware },
+  middleware: { title: "Middleware and gate between a component and its client, under wasmtime serve and on jco", work: testMiddleware },
 };
 
 /** For tests that start servers and measure time: this must hold on two cores. */
@@ -120,8 +120,7 @@ async function testRustWorker() {
 async function testComponent() {
   await buildComponent();
   await buildKeyvalue();
-  const jco = inRoot("wit", "hosts", "jco");
-  await ensureNpmPackages(jco, "jco, which makes JavaScript of components", "a few seconds, 100 MB");
+  const jco = await ensureJco();
   await run(node22, [join(jco, "transpile.mjs")]);
   for (const node of [machineNode, node22]) await nodeTest(node, found(files(jco, /^(?!.*node_modules).*\.test\.mjs$/), "wit/hosts/jco/*.test.mjs"));
 
@@ -141,7 +140,7 @@ function same(told, story, whose) {
 }
 
 async function testMiddleware() {
-  const tests = found(files(inRoot("wit", "middleware", "tests"), /\.test\.mjs$/), "wit/middleware/tests/*.test.mjs");
+  const tests = found(["middleware", "gate"].flatMap((part) => files(inRoot("wit", part, "tests"), /\.test\.mjs$/)), "wit/{middleware,gate}/tests/*.test.mjs");
   await ensureNodeModules();
   await ensureWasmtime();
   await nodeTest(node22, tests, ONE_AT_A_TIME);

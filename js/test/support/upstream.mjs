@@ -151,6 +151,15 @@ export const onceOthersLeft = (then = ok) => async (response, hit, upstream) => 
   then(response, hit, upstream);
 };
 
+/** Answers once so many are there at the same time. */
+export const meeting = (count) => {
+  const there = new Set();
+  return (response) => {
+    there.add(response.on("close", () => there.delete(response)));
+    if (there.size === count) for (const response of there) response.end("met");
+  };
+};
+
 /** Retry-After as a date so many seconds after the date the response itself bears. */
 export const unavailableUntil = (seconds, code = 503) => (response) => {
   const now = Date.now();

@@ -4,6 +4,7 @@ use alloc::string::String;
 
 use forbear::http::is_idempotent;
 use forbear::{Facts, Repeat};
+use forbear_wit_shared::wasi_http;
 
 use crate::bindings::{Method, Request, Scheme};
 
@@ -29,17 +30,14 @@ pub fn length(request: &Request) -> Option<u64> {
     (!digits.is_empty() && digits.iter().all(u8::is_ascii_digit)).then(|| digits.iter().fold(0, number))
 }
 
-/// The origin whose state a request meets, as RFC 6454, section 4, writes it: lower case, no default port, no user.
+/// The origin whose state a request meets; none for schemes that nobody knows.
 pub fn origin(request: &Request) -> Option<String> {
-    let (scheme, default_port) = match request.get_scheme() {
-        Some(Scheme::Http) => ("http", ":80"),
+    match request.get_scheme() {
         // Where nothing is said, hosts take the safe one.
-        None | Some(Scheme::Https) => ("https", ":443"),
-        Some(Scheme::Other(_)) => return None,
-    };
-    let authority = request.get_authority()?.to_ascii_lowercase();
-    let host = authority.rsplit_once('@').map_or(authority.as_str(), |(_, host)| host);
-    Some([scheme, "://", host.strip_suffix(default_port).unwrap_or(host)].concat())
+        None | Some(Scheme::Https) => Some(wasi_http::origin(false, &request.get_authority()?)),
+        Some(Scheme::Http) => Some(wasi_http::origin(true, &request.get_authority()?)),
+        Some(Scheme::Other(_)) => None,
+    }
 }
 
 /// Whether requests of this method usually have no body: RFC 9110, section 9.3, gives none a meaning.

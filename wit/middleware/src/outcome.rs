@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use forbear::http::{outcome_of_status, retry_after};
-use forbear::{HostTime, Outcome, RefusalReason, Rejection, Verdict};
+use forbear::{HostTime, Outcome, RefusalReason, Rejection};
 
 use crate::bindings::{ErrorCode, Fields, Response, wit_future};
 use crate::clock::{now, wall_now_ms};
@@ -44,6 +44,8 @@ fn answer(status: u16, at: Option<HostTime>) -> Response {
     response
 }
 
+forbear_wit_shared::of_error!(ErrorCode);
+
 fn of_response(response: &Response) -> Outcome {
     let status = response.get_status_code();
     let headers = response.get_headers();
@@ -56,36 +58,6 @@ fn of_response(response: &Response) -> Outcome {
     outcome_of_status(status, asked)
 }
 
-/// | error | verdict | |
-/// |---|---|---|
-/// | no name, no route, no connection | transient, `never_sent` | nothing was sent |
-/// | TLS alert or protocol error | transient, `never_sent` | the handshake comes before the request |
-/// | TLS certificate, prohibited address | defect | set up wrong; as 526 at Cloudflare |
-/// | the host's own time is up | timeout | the application's or the host's `request-options` |
-/// | HTTP-request-denied | rejected | what a guard or a gate inside says |
-/// | the request or the response is malformed or too large, a loop | defect | it would be so again |
-/// | anything else | transient | |
-fn of_error(error: &ErrorCode) -> Outcome {
-    use ErrorCode as E;
-    let (verdict, never_sent) = match error {
-        E::DnsTimeout | E::DnsError(_) | E::DestinationNotFound | E::DestinationUnavailable => {
-            (Verdict::Transient, true)
-        }
-        E::DestinationIpUnroutable | E::ConnectionRefused | E::ConnectionTimeout => (Verdict::Transient, true),
-        E::ConnectionLimitReached | E::TlsProtocolError | E::TlsAlertReceived(_) => (Verdict::Transient, true),
-        E::ConnectionReadTimeout | E::ConnectionWriteTimeout | E::HttpResponseTimeout => (Verdict::Timeout, false),
-        E::HttpRequestDenied => (Verdict::Rejected, true),
-        E::TlsCertificateError | E::DestinationIpProhibited | E::LoopDetected | E::ConfigurationError => DEFECT,
-        E::HttpRequestLengthRequired | E::HttpRequestBodySize(_) | E::HttpRequestMethodInvalid => DEFECT,
-        E::HttpRequestUriInvalid | E::HttpRequestUriTooLong | E::HttpRequestHeaderSectionSize(_) => DEFECT,
-        E::HttpRequestHeaderSize(_) | E::HttpRequestTrailerSectionSize(_) | E::HttpRequestTrailerSize(_) => DEFECT,
-        E::HttpResponseHeaderSectionSize(_) | E::HttpResponseHeaderSize(_) | E::HttpResponseBodySize(_) => DEFECT,
-        _ => (Verdict::Transient, false),
-    };
-    Outcome { never_sent, ..Outcome::new(verdict) }
-}
-
-const DEFECT: (Verdict, bool) = (Verdict::Defect, false);
 const FIRST_FAILURE: u16 = 400;
 const UNAVAILABLE: u16 = 503;
 const GATEWAY_TIMEOUT: u16 = 504;

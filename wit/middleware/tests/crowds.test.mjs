@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { hangUp, ok, reset, resetBody, slow, stallBody, stallHeaders, startUpstream, status, trickle } from "../../../js/test/support/upstream.mjs";
+import { hangUp, meeting, ok, reset, resetBody, slow, stallBody, stallHeaders, startUpstream, status, trickle } from "../../../js/test/support/upstream.mjs";
 import { ONE_INSTANCE, serveGuarded } from "./support/serve.mjs";
 
 const SLOTS = 4;
@@ -91,15 +91,6 @@ async function visit(server, upstream, random) {
   } catch (error) {
     return error.name === "TimeoutError" ? "left" : error.name;
   }
-}
-
-/** Answers once so many are there at the same time. */
-function meeting(count) {
-  const there = new Set();
-  return (response) => {
-    there.add(response.on("close", () => there.delete(response)));
-    if (there.size === count) for (const response of there) response.end("met");
-  };
 }
 
 /** Numbers below a bound, the same in every run. */

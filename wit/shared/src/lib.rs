@@ -9,3 +9,4 @@ mod artifact;
 pub mod learned;
 pub mod names;
 pub mod settings;
+pub mod wasi_http;

@@ -11,6 +11,7 @@ use forbear::config::{ConfigReason, OptionKind, OptionSpec, RefusedValue};
 use forbear::policy::retry;
 use forbear::{ConfigError, Engine, Kind, StackConfig};
 
+pub mod gate;
 mod text;
 mod value;
 
@@ -39,8 +40,13 @@ pub struct Door {
 /// # Errors
 /// Says what is wrong, as a sentence for whoever wrote it.
 pub fn read<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Settings, String> {
+    read_as(pairs, MIDDLEWARE)
+}
+
+fn read_as<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, choice: Choice) -> Result<Settings, String> {
     let mut reader = Reader {
         settings: Settings { stack: StackConfig::OFF, door: Door { replay: REPLAY_BYTES, by_origin: true } },
+        choice,
         named: Vec::new(),
         off: Vec::new(),
     };
@@ -51,7 +57,7 @@ pub fn read<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Setti
     for kind in Kind::ALL {
         match (reader.off.contains(kind), reader.named.contains(kind)) {
             (true, true) => return Err(["forbear: ", kind.word(), " = off, but it has settings"].concat()),
-            (false, false) if USUAL.contains(kind) => reader.settings.stack.slot(*kind).turn_on(),
+            (false, false) if choice.usual.contains(kind) => reader.settings.stack.slot(*kind).turn_on(),
             _ => {}
         }
     }
@@ -64,7 +70,10 @@ pub fn read<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Setti
 /// # Errors
 /// As [`read`], and where settings do not fit each other.
 pub fn check<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<(), String> {
-    let stack = read(pairs)?.stack;
+    fit(read(pairs)?.stack)
+}
+
+fn fit(stack: StackConfig) -> Result<(), String> {
     Engine::default().add_stack(stack).map(|_| ()).map_err(|error| refusal(&error))
 }
 
@@ -84,8 +93,19 @@ pub fn refusal(error: &ConfigError) -> String {
 /// In a store that others read too, ours begin so.
 pub const PREFIX: &str = "forbear.";
 
+/// What may be set.
+#[derive(Clone, Copy)]
+struct Choice {
+    policies: &'static [Kind],
+    /// Those of them that are on unless they are turned off.
+    usual: &'static [Kind],
+    /// What is no policy.
+    own: &'static [&'static str],
+}
+
 struct Reader {
     settings: Settings,
+    choice: Choice,
     named: Vec<Kind>,
     off: Vec<Kind>,
 }
@@ -97,7 +117,9 @@ impl Reader {
         }
         let door = &mut self.settings.door;
         match (name, given) {
-            ("replay", _) => door.replay = value::bytes(given).ok_or_else(|| wrong(given, "a size from 0 to 16MiB"))?,
+            ("replay", _) if self.choice.own.contains(&"replay") => {
+                door.replay = value::bytes(given).ok_or_else(|| wrong(given, "a size from 0 to 16MiB"))?
+            }
             ("key", "origin") => door.by_origin = true,
             ("key", "none") => door.by_origin = false,
             ("key", _) => return Err(wrong(given, "origin or none")),
@@ -110,7 +132,7 @@ impl Reader {
     }
 
     fn read_switch(&mut self, policy: &str, given: &str) -> Result<(), String> {
-        let kind = kind_of(policy)?;
+        let kind = self.kind_of(policy)?;
         match given {
             "on" => self.settings.stack.slot(kind).turn_on(),
             "off" => self.off.push(kind),
@@ -123,7 +145,7 @@ impl Reader {
     }
 
     fn read_option(&mut self, policy: &str, option: &str, given: &str) -> Result<(), String> {
-        let kind = kind_of(policy)?;
+        let kind = self.kind_of(policy)?;
         let Some((position, spec)) = kind.options().iter().enumerate().find(|(_, spec)| spec.name == option) else {
             let names = list(kind.options().iter().map(|spec| spec.name));
             return Err([": there is no such option; ", policy, " has ", &names].concat());
@@ -148,6 +170,13 @@ impl Reader {
         }
         Ok(())
     }
+
+    fn kind_of(&self, policy: &str) -> Result<Kind, String> {
+        let Choice { policies, own, .. } = self.choice;
+        let found = policies.iter().copied().find(|kind| kind.word() == policy);
+        let names = || policies.iter().map(|kind| kind.word()).chain(own.iter().copied());
+        found.ok_or_else(|| [": there is no such setting; there are ", &list(names())].concat())
+    }
 }
 
 /// What the JavaScript configuration calls otherwise.
@@ -156,12 +185,6 @@ fn name_here(name: &str) -> Option<String> {
         "" => Some(String::from(*here)),
         rest => there.ends_with('.').then(|| [here, rest].concat()),
     })
-}
-
-fn kind_of(policy: &str) -> Result<Kind, String> {
-    let found = Kind::ALL.iter().copied().find(|kind| kind.word() == policy);
-    let names = || Kind::ALL.iter().map(|kind| kind.word()).chain(["replay", "key"]);
-    found.ok_or_else(|| [": there is no such setting; there are ", &list(names())].concat())
 }
 
 fn wrong(given: &str, allowed: &str) -> String {
@@ -187,8 +210,12 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// On unless turned off. Retry has a budget of its own.
-const USUAL: &[Kind] = &[Kind::Deadline, Kind::Retry, Kind::Breaker, Kind::AttemptTimeout];
+const MIDDLEWARE: Choice = Choice {
+    policies: Kind::ALL,
+    // Retry has a budget of its own.
+    usual: &[Kind::Deadline, Kind::Retry, Kind::Breaker, Kind::AttemptTimeout],
+    own: &["replay", "key"],
+};
 const BUDGET: &str = "budget";
 const OTHERWISE: &[(&str, &str)] = &[
     ("timeout", "deadline.total or attemptTimeout.attempt"),

@@ -5,22 +5,58 @@ use wac_graph::{CompositionGraph, EncodeOptions, plug};
 
 use crate::interface;
 
-/// The application behind the middleware: its client's place is taken, or, where the middleware is one for handlers, its own.
-/// Each part brings something that the middleware asks for; the host brings what none does.
-pub fn compose(application: &[u8], middleware: &[u8], parts: &[Vec<u8>]) -> Result<Vec<u8>, String> {
-    let guards_handlers =
-        interface::lines(middleware)?.iter().any(|line| line.starts_with(&format!("export {HANDLER}")));
-    let needed = if guards_handlers { format!("export {HANDLER}") } else { format!("import {CLIENT}") };
-    let lines = interface::lines(application)?;
-    if !lines.iter().any(|line| line.starts_with(&needed)) {
-        let others: Vec<&str> = lines.iter().map(String::as_str).filter(|line| line.contains(" wasi:http/")).collect();
-        return Err(format!("it has no `{needed}…`, whose place the middleware takes, but {}", shown(&others)));
-    }
-    let middleware = parts.iter().try_fold(middleware.to_vec(), |middleware, part| connect(part, &middleware))?;
-    if guards_handlers { connect(application, &middleware) } else { connect(&middleware, application) }
+/// What stands between an application and something else, and where.
+pub struct Form {
+    /// As it is called on the command line.
+    pub name: &'static str,
+    /// What the application has there.
+    place: &'static str,
+    /// What the middleware offers.
+    offer: &'static str,
+    /// Whether the application is what is plugged in.
+    behind: bool,
 }
 
-fn shown(lines: &[&str]) -> String {
+/// The form that guards what this application sends.
+pub fn form_for(application: &[u8]) -> Result<&'static Form, String> {
+    let lines = interface::lines(application)?;
+    match FORMS.iter().filter(|form| !form.behind && has(&lines, form.place)).collect::<Vec<_>>()[..] {
+        [form] => Ok(form),
+        [] => {
+            let has = shown(&lines);
+            Err(format!("it sends no requests: it has neither `{CLIENT}…` nor `{OUTGOING_HANDLER}…`, but {has}"))
+        }
+        _ => Err(format!(
+            "it has both `{CLIENT}…` and `{OUTGOING_HANDLER}…`: say with --form client or --form gate which"
+        )),
+    }
+}
+
+/// The form that this middleware is.
+pub fn form_of(middleware: &[u8]) -> Result<&'static Form, String> {
+    let lines = interface::lines(middleware)?;
+    FORMS.iter().find(|form| has(&lines, form.offer)).ok_or_else(|| "it is no middleware".to_owned())
+}
+
+/// The application behind the middleware. Each part brings something that the middleware asks for; the host brings what none
+/// does.
+pub fn compose(application: &[u8], middleware: &[u8], parts: &[Vec<u8>]) -> Result<Vec<u8>, String> {
+    let form = form_of(middleware)?;
+    let lines = interface::lines(application)?;
+    if !has(&lines, form.place) {
+        return Err(format!("it has no `{}…`, whose place the middleware takes, but {}", form.place, shown(&lines)));
+    }
+    let middleware = parts.iter().try_fold(middleware.to_vec(), |middleware, part| connect(part, &middleware))?;
+    if form.behind { connect(application, &middleware) } else { connect(&middleware, application) }
+}
+
+fn has(lines: &[String], beginning: &str) -> bool {
+    lines.iter().any(|line| line.starts_with(beginning))
+}
+
+/// What of its interface is about HTTP.
+fn shown(lines: &[String]) -> String {
+    let lines: Vec<&str> = lines.iter().map(String::as_str).filter(|line| line.contains(" wasi:http/")).collect();
     if lines.is_empty() { "nothing of wasi:http".to_owned() } else { lines.join(", ") }
 }
 
@@ -37,5 +73,47 @@ fn connect(plugged: &[u8], socket: &[u8]) -> Result<Vec<u8>, String> {
     graph.encode(EncodeOptions::default()).map_err(|error| format!("{error:#}"))
 }
 
-const CLIENT: &str = "wasi:http/client@0.3";
-const HANDLER: &str = "wasi:http/handler@0.3";
+const FORMS: &[Form] = &[
+    Form { name: "client", place: CLIENT, offer: "export wasi:http/client@0.3", behind: false },
+    Form { name: "handler", place: HANDLER, offer: HANDLER, behind: true },
+    Form { name: GATE, place: OUTGOING_HANDLER, offer: "export wasi:http/outgoing-handler@0.2", behind: false },
+];
+/// The form whose settings are others.
+pub const GATE: &str = "gate";
+const CLIENT: &str = "import wasi:http/client@0.3";
+const HANDLER: &str = "export wasi:http/handler@0.3";
+const OUTGOING_HANDLER: &str = "import wasi:http/outgoing-handler@0.2";
+
+#[cfg(test)]
+mod tests {
+    use wasm_encoder::{Component, ComponentImportSection, ComponentTypeRef, ComponentTypeSection, InstanceType};
+
+    use super::*;
+
+    /// A component that imports these instances and does nothing.
+    fn importing(names: &[&str]) -> Vec<u8> {
+        let mut types = ComponentTypeSection::new();
+        types.instance(&InstanceType::new());
+        let mut imports = ComponentImportSection::new();
+        for name in names {
+            imports.import(*name, ComponentTypeRef::Instance(0));
+        }
+        let mut component = Component::new();
+        component.section(&types).section(&imports);
+        component.finish()
+    }
+
+    fn form(names: &[&str]) -> Result<&'static str, String> {
+        form_for(&importing(names)).map(|form| form.name)
+    }
+
+    #[test]
+    fn what_an_application_sends_with_says_what_guards_it() {
+        assert_eq!(form(&["wasi:http/types@0.3.0", "wasi:http/client@0.3.2"]), Ok("client"));
+        assert_eq!(form(&["wasi:http/types@0.2.12", "wasi:http/outgoing-handler@0.2.12"]), Ok("gate"));
+        assert!(form(&["wasi:http/types@0.2.0"]).unwrap_err().ends_with("but import wasi:http/types@0.2.0"));
+        assert!(form(&["wasi:cli/stdout@0.2.0"]).unwrap_err().ends_with("but nothing of wasi:http"));
+        let both = form(&["wasi:http/client@0.3.0", "wasi:http/outgoing-handler@0.2.0"]).unwrap_err();
+        assert!(both.contains("it has both") && both.contains("--form client or --form gate"), "{both}");
+    }
+}

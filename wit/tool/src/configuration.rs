@@ -9,11 +9,17 @@ use wit_component::{StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
 use crate::componentize::componentize;
+use crate::compose::{Form, GATE};
 
-/// The component, if the middleware would take the settings.
-pub fn component(text: &str) -> Result<Vec<u8>, String> {
+/// The component, if the middleware of this form would take the settings.
+pub fn component(text: &str, form: &Form) -> Result<Vec<u8>, String> {
     let pairs = settings::pairs(text)?;
-    settings::check(pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
+    let given = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    if form.name == GATE {
+        settings::gate::check(given)?
+    } else {
+        settings::check(given)?
+    }
     let mut resolve = Resolve::default();
     let package = resolve.push_str("store.wit", STORE).map_err(|error| format!("{error:#}"))?;
     let world = resolve.select_world(&[package], None).map_err(|error| format!("{error:#}"))?;

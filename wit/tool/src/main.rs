@@ -1,5 +1,6 @@
 //! `forbear-wit-tool componentize MODULE COMPONENT` makes a component of a module that wit-bindgen's macro prepared.
-//! `forbear-wit-tool configure SETTINGS COMPONENT` makes one of a file of settings.
+//! `forbear-wit-tool configure SETTINGS MIDDLEWARE COMPONENT` makes one of a file of settings for that middleware.
+//! `forbear-wit-tool form APPLICATION` says which form of the middleware guards what the application sends.
 //! `forbear-wit-tool compose APPLICATION MIDDLEWARE [PART]… COMPONENT` puts an application behind the middleware, which parts
 //! bring what it asks for.
 //! `forbear-wit-tool interface COMPONENT` prints what it imports and exports, one a line.
@@ -30,9 +31,15 @@ fn main() -> ExitCode {
 fn run(args: &[&str]) -> Result<(), String> {
     match *args {
         ["componentize", module, component] => write(component, &componentize::componentize(&read(module)?)?),
-        ["configure", settings, component] => {
+        ["configure", settings, middleware, component] => {
             let text = fs::read_to_string(settings).map_err(|error| format!("{settings}: {error}"))?;
-            write(component, &configuration::component(&text).map_err(|error| format!("{settings}: {error}"))?)
+            let form = compose::form_of(&read(middleware)?).map_err(|error| format!("{middleware}: {error}"))?;
+            write(component, &configuration::component(&text, form).map_err(|error| format!("{settings}: {error}"))?)
+        }
+        ["form", application] => {
+            let form = compose::form_for(&read(application)?).map_err(|error| format!("{application}: {error}"))?;
+            println!("{}", form.name);
+            Ok(())
         }
         ["compose", application, middleware, ref parts @ .., component] => {
             let parts: Vec<_> = parts.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
@@ -56,6 +63,7 @@ fn write(path: &str, bytes: &[u8]) -> Result<(), String> {
 }
 
 const USAGE: &str = "usage: forbear-wit-tool componentize MODULE COMPONENT
-       forbear-wit-tool configure SETTINGS COMPONENT
+       forbear-wit-tool configure SETTINGS MIDDLEWARE COMPONENT
+       forbear-wit-tool form APPLICATION
        forbear-wit-tool compose APPLICATION MIDDLEWARE [PART]… COMPONENT
        forbear-wit-tool interface COMPONENT";

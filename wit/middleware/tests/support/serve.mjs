@@ -1,4 +1,4 @@
-// Runs a component under `wasmtime serve`, as its users do, and asks it over real HTTP.
+// Runs a component under `wasmtime serve` or on jco's shim, as its users do, and asks it over real HTTP.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildComponent, compose } from "../../../../scripts/middleware.mjs";
 import { inRoot, run } from "../../../../scripts/run.mjs";
-import { ensureRustTarget, ensureWasmtime } from "../../../../scripts/setup.mjs";
+import { ensureJco, ensureRustTarget, ensureWasmtime } from "../../../../scripts/setup.mjs";
 
 const READY_WITHIN_MS = 30_000;
 
@@ -23,8 +23,11 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]]) process.once(s
 /** An instance a request, as some hosts have it. */
 export const INSTANCE_A_REQUEST = ["--max-instance-reuse-count=1"];
 
-/** The test application. */
+/** The test application, which sends by WASI 0.3. */
 export const application = () => buildComponent("forbear-test-application", "application");
+
+/** The one that sends by WASI 0.2. */
+export const applicationOf02 = () => buildComponent("forbear-test-application-p2", "application-p2");
 
 /** The test store, which keeps states behind an HTTP server. */
 export const httpStore = () => buildComponent("forbear-test-store", "store");
@@ -38,26 +41,32 @@ export async function example() {
 }
 
 /**
- * Starts the application behind the middleware with these settings; it ends with the test. State is kept by the server
+ * Starts an application behind the middleware with these settings; it ends with the test. State is kept by the server
  * `store`, where there is one, or as `compose` has it.
  */
-export async function serveGuarded(t, settings, { flags = [], checked = true, form, app = application, store, state } = {}) {
+export async function serveGuarded(t, settings, { flags = [], checked = true, form, app = application, store, state, host } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "forbear-wasmtime-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const [file, composed] = [join(folder, "settings.txt"), join(folder, "guarded.wasm")];
   writeFileSync(file, checked ? settings : "");
   await compose(await app(), composed, { settings: checked ? file : undefined, form, state: store ? await httpStore() : state });
   const told = [...(checked ? [] : settings.split("\n")), ...(store ? [`store.authority=127.0.0.1:${store.port}`] : [])];
-  return serve(t, composed, [...flags, ...configVars(told)]);
+  return serve(t, composed, [...flags, ...configVars(told)], host);
 }
 
 /** What the host brings, unread by anybody before. */
 const configVars = (lines) => (lines.length ? ["-Sconfig", ...lines.map((line) => `-Sconfig-var=${line}`)] : []);
 
+export const wasmtime = async (component, flags) =>
+  [await ensureWasmtime(), "serve", "-Sp3,cli,http,inherit-network", "--addr=127.0.0.1:0", ...flags, component];
+
+/** Components of WASI 0.2, on one instance. */
+export const jco = async (component) => [process.execPath, join(await ensureJco(), "serve.mjs"), component];
+
 /** Starts a component. */
-export async function serve(t, component, flags = []) {
-  const wasmtime = await ensureWasmtime();
-  const child = spawn(wasmtime, ["serve", "-Sp3,cli,http,inherit-network", "--addr=127.0.0.1:0", ...flags, component], {
+export async function serve(t, component, flags = [], host = wasmtime) {
+  const [command, ...words] = await host(component, flags);
+  const child = spawn(command, words, {
     stdio: ["ignore", "ignore", "pipe"],
     env: { ...process.env, RUST_BACKTRACE: "0" },
   });
@@ -71,14 +80,14 @@ export async function serve(t, component, flags = []) {
   });
   let said = "";
   const url = await new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`wasmtime was not ready in ${READY_WITHIN_MS} ms: ${said}`)), READY_WITHIN_MS);
+    const late = setTimeout(() => reject(new Error(`${command} was not ready in ${READY_WITHIN_MS} ms: ${said}`)), READY_WITHIN_MS);
     child.stderr.setEncoding("utf8").on("data", (text) => {
       said += text;
       const ready = /Serving HTTP on (\S+)\n/.exec(said);
       if (ready) resolve(ready[1]);
       if (ready) clearTimeout(late);
     });
-    gone.then((code) => reject(new Error(`wasmtime ended (${code}): ${said}`)));
+    gone.then((code) => reject(new Error(`${command} ended (${code}): ${said}`)));
   });
   return {
     url,

@@ -1,0 +1,145 @@
+//! One request through the gate: asks the engine, waits where it says so, sends with the time that is left, and tells how
+//! that went. Nothing here decides.
+//!
+//! What comes of a request is the application's to read, once. Whether something has come is all that can be seen: an answer
+//! and a connection's error look alike.
+
+use alloc::string::String;
+
+use forbear::{AttemptNumber, CallId, Decision, Duration, HostTime, Outcome, Step, Verdict};
+use forbear_wit_shared::wasi_http;
+
+use crate::bindings::wasi::clocks::monotonic_clock::subscribe_instant;
+use crate::bindings::wasi::io::poll::poll;
+use crate::bindings::{ErrorCode, FutureIncomingResponse, Method, OutgoingRequest, RequestOptions, Scheme, send_on};
+use crate::{outcome, site};
+
+/// One request, guarded.
+pub fn send(request: OutgoingRequest, options: RequestOptions) -> Result<FutureIncomingResponse, ErrorCode> {
+    let door = site::with(|site| site.door)?;
+    let origin = if door.by_origin { origin(&request) } else { None };
+    let mut decision = site::with(|site| site.admit(origin.as_deref()))?;
+    // A place in line. The whole application waits in it.
+    while let Decision { step: Step::Wait, call: Some(call), at: Some(at), .. } = decision {
+        subscribe_instant(at.as_nanos()).block();
+        decision = site::with(|site| site.wake(call))?;
+    }
+    match decision {
+        Decision { step: Step::Send(number), call: Some(call), at, .. } => {
+            let attempt = Attempt { call, number, at };
+            if door.waits && is_whole(&request) {
+                attempt.send_and_wait(request, options)
+            } else {
+                attempt.send(request, options)
+            }
+        }
+        Decision { step: Step::Reject(_), .. } => Err(ErrorCode::HttpRequestDenied),
+        _ => send_on(request, Some(options)),
+    }
+}
+
+/// The one attempt of a call.
+struct Attempt {
+    call: CallId,
+    number: AttemptNumber,
+    /// When its time is up.
+    at: Option<HostTime>,
+}
+
+impl Attempt {
+    /// Hands the response over unseen; that its time is up, the host will tell.
+    fn send(self, request: OutgoingRequest, options: RequestOptions) -> Result<FutureIncomingResponse, ErrorCode> {
+        self.limit(&options, Duration::ZERO);
+        let response = self.begin(request, options)?;
+        site::with(|site| site.cancel(self.call))?;
+        Ok(response)
+    }
+
+    /// Hands the response over when it is there, or gives it up when its time is up. The host gets a longer time: were its own
+    /// error there a moment before, it would look like an answer.
+    fn send_and_wait(
+        mut self,
+        request: OutgoingRequest,
+        options: RequestOptions,
+    ) -> Result<FutureIncomingResponse, ErrorCode> {
+        let (sent, patience) = (site::now(), options.first_byte_timeout().map(Duration::from_nanos));
+        // Some hosts go on with what was dropped: jco's shim does.
+        self.limit(&options, SPARE);
+        let response = self.begin(request, options)?;
+        loop {
+            let decision = if comes_before(&response, self.at) {
+                // The host's error, with what time the application itself gave it.
+                let is_late = patience.is_some_and(|patience| site::now().since(sent) >= patience);
+                self.settle(Outcome::new(if is_late { Verdict::Timeout } else { Verdict::Success }))?
+            } else {
+                site::with(|site| site.wake(self.call))?
+            };
+            match decision.step {
+                Step::Wait => self.at = decision.at,
+                Step::Done { .. } if !decision.drop.contains(self.number) => return Ok(response),
+                Step::Unguarded => return Ok(response),
+                // To drop it is to cancel it, and the host closes its connection.
+                _ => return Err(ErrorCode::HttpResponseTimeout),
+            }
+        }
+    }
+
+    fn begin(&self, request: OutgoingRequest, options: RequestOptions) -> Result<FutureIncomingResponse, ErrorCode> {
+        let response = send_on(request, Some(options));
+        if let Err(error) = &response {
+            let _ = self.settle(outcome::of_error(error))?;
+        }
+        response
+    }
+
+    /// Hosts have a time for the connection and one for the first byte. What the application asked for stays where it is less.
+    /// A host may decline either; then its own stays.
+    fn limit(&self, options: &RequestOptions, spare: Duration) {
+        let Some(at) = self.at else { return };
+        let left = at.since(site::now()).as_nanos().saturating_add(spare.as_nanos());
+        let least = |asked: Option<u64>| Some(asked.map_or(left, |asked| asked.min(left)));
+        let _ = options.set_connect_timeout(least(options.connect_timeout()));
+        let _ = options.set_first_byte_timeout(least(options.first_byte_timeout()));
+    }
+
+    fn settle(&self, outcome: Outcome) -> Result<Decision, ErrorCode> {
+        site::with(|site| site.settle(self.call, self.number, outcome))
+    }
+}
+
+/// Waits for whichever comes first. What tells of the response is gone when this returns: whoever drops a response before
+/// that may be trapped.
+fn comes_before(response: &FutureIncomingResponse, at: Option<HostTime>) -> bool {
+    let there = response.subscribe();
+    match at {
+        Some(at) => poll(&[&there, &subscribe_instant(at.as_nanos())]).contains(&0),
+        None => {
+            there.block();
+            true
+        }
+    }
+}
+
+/// Whether it is sent as it is. The body of any other may be written once this has returned, and whoever waited for an answer
+/// before would wait for ever.
+fn is_whole(request: &OutgoingRequest) -> bool {
+    let headers = request.headers();
+    match headers.get("content-length").first() {
+        Some(length) => length.trim_ascii() == b"0",
+        // RFC 9110, section 9.3, gives bodies of these no meaning.
+        None => matches!(request.method(), Method::Get | Method::Head) && !headers.has("transfer-encoding"),
+    }
+}
+
+/// The origin whose state a request meets; none for schemes that nobody knows.
+fn origin(request: &OutgoingRequest) -> Option<String> {
+    match request.scheme() {
+        // Where nothing is said, hosts take the safe one.
+        None | Some(Scheme::Https) => Some(wasi_http::origin(false, &request.authority()?)),
+        Some(Scheme::Http) => Some(wasi_http::origin(true, &request.authority()?)),
+        Some(Scheme::Other(_)) => None,
+    }
+}
+
+/// Ours: longer than a host is late, short beside what an attempt may take.
+const SPARE: Duration = Duration::from_secs(1);
