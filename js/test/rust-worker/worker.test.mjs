@@ -119,17 +119,19 @@ test("a crowd in front of a bulkhead waits in line, each call by its own timer, 
   assert.equal(most, 3);
 });
 
-test("a slot that is held until the body has ended is given back then, and kept while it is read", async (t) => {
-  const upstream = await startUpstream(t, trickle(4, 100), ok);
-  const guard = { name: "held", retry: RETRY, bulkhead: { concurrency: 1, release: "body" } };
-  const slow = worker.ask("/", { url: upstream.url, guard });
-  while (upstream.seen.length === 0) await sleep(5);
-  await sleep(150);
-  const refused = await worker.ask("/", { url: upstream.url, guard });
-  assert.equal(refused.error.reason, "bulkhead-full");
-  assert.match((await slow).body, /piece 4/);
-  assert.equal((await worker.ask("/", { url: upstream.url, guard })).body, "fine");
-});
+for (const code of [200, 503]) {
+  test(`a slot that is held until the body has ended is given back then, and kept while it is read (${code})`, async (t) => {
+    const upstream = await startUpstream(t, trickle(4, 100, code), ok);
+    const guard = { name: `held ${code}`, bulkhead: { concurrency: 1, release: "body" } };
+    const slow = worker.ask("/", { url: upstream.url, guard });
+    while (upstream.seen.length === 0) await sleep(5);
+    await sleep(150);
+    const refused = await worker.ask("/", { url: upstream.url, guard });
+    assert.equal(refused.error.reason, "bulkhead-full");
+    assert.match((await slow).body, /piece 4/);
+    assert.equal((await worker.ask("/", { url: upstream.url, guard })).body, "fine");
+  });
+}
 
 test("a hedge beside a stalled attempt answers, and the loser is aborted", async (t) => {
   const upstream = await startUpstream(t, stallHeaders, ok);

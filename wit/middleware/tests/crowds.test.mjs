@@ -57,11 +57,11 @@ test("a call that the application drops is cancelled: its connection closes, and
   }
 });
 
-test("a client that leaves while a body stalls gives its slot back", async (t) => {
-  const settings = "bulkhead.concurrency = 1\nbulkhead.release = body\nbulkhead.queue = 1\nbulkhead.queueTimeout = 5s";
+test("a client that leaves while a body stalls, an answer's or a failure's, gives its slot back", async (t) => {
+  const settings = "retry = off\nbulkhead.concurrency = 1\nbulkhead.release = body\nbulkhead.queue = 1\nbulkhead.queueTimeout = 5s";
   const server = await serveGuarded(t, settings, { flags: ONE_INSTANCE });
-  for (let round = 0; round < 3; round++) {
-    const upstream = await startUpstream(t, stallBody(), ok);
+  for (const code of [200, 503, 429]) {
+    const upstream = await startUpstream(t, stallBody(code), ok);
     const client = new AbortController();
     const response = await server.ask(upstream, { signal: client.signal });
     await response.body.getReader().read();
