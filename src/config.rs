@@ -11,6 +11,8 @@ use crate::registry::Kind;
 use crate::snapshot;
 use crate::time::Duration;
 
+pub(crate) mod wording;
+
 /// One option of one policy.
 #[derive(Debug)]
 pub struct OptionSpec {
@@ -54,7 +56,7 @@ pub enum OptionKind {
 /// Why a configuration was refused; its facts are those of [`RefusedValue`].
 ///
 /// They lie in a box of their own, so that every result that may carry them stays small.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct ConfigError(Box<RefusedValue>);
 
 /// A value that was refused: which option, what was given, and what may be given.
@@ -64,7 +66,8 @@ pub struct RefusedValue {
     pub policy: Kind,
     /// The option's position in the policy's list.
     pub position: usize,
-    /// What was given, in the unit of the option's kind; NaN where the option was turned off.
+    /// What was given, in the unit of the option's kind; NaN where the option was turned off. In place of a shared object,
+    /// the code of the kind it is of; −1 where there is none of its number, NaN where there was nothing to be shared.
     pub given: f64,
     /// The least value allowed here.
     pub min: f64,
@@ -106,6 +109,12 @@ impl ConfigError {
     pub(crate) fn too_many(policy: Kind, given: usize, most: usize) -> Self {
         Self::new(policy, NO_OPTION, given as f64, (0.0, most as f64), ConfigReason::TooMany)
     }
+
+    /// The engine is lent: there is room for none until it is back.
+    #[cfg(feature = "worker")]
+    pub(crate) fn lent() -> Self {
+        Self::too_many(Kind::Deadline, 1, 0)
+    }
 }
 
 impl RefusedValue {
@@ -123,24 +132,7 @@ impl core::ops::Deref for ConfigError {
     }
 }
 
-impl core::fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let RefusedValue { policy, given, min, max, reason, .. } = **self;
-        let (policy, option, reason) = (policy.word(), self.option(), reason.word());
-        write!(f, "{policy}.{option}: {reason} ({}); allowed are {} to {}", Shown(given), Shown(min), Shown(max))
-    }
-}
-
 impl core::error::Error for ConfigError {}
-
-/// A number as users write it.
-struct Shown(f64);
-
-impl core::fmt::Display for Shown {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        if self.0.is_nan() { f.write_str("off") } else { self.0.fmt(f) }
-    }
-}
 
 /// A type that an option's value is kept in. Off crosses as NaN, which is in no range.
 pub trait OptionValue {

@@ -87,7 +87,7 @@ fn find_budget(config: &StackConfig, retry: &Retry, arena: &mut Arena) -> Result
     let repeats = config.retry.is_some() || config.hedge.is_some();
     let own = match config.budget {
         Some(Part::Shared(object)) if arena.budget(object).is_some() => return Ok(Some(object)),
-        Some(Part::Shared(_)) => return Err(unknown_object(Kind::Budget)),
+        Some(Part::Shared(object)) => return Err(unknown_object(Kind::Budget, arena, object)),
         Some(Part::Own(own)) => own,
         None if repeats && retry.wants_budget() => budget::Config::default(),
         None => return Ok(None),
@@ -108,14 +108,14 @@ pub(crate) fn build_shared(config: &StackConfig, kind: Kind) -> Result<SharedPar
     }
     match config.build_gate(kind)? {
         Some(BuiltGate::Own(gate)) => Ok(SharedPart::Gate(gate)),
-        _ => Err(unknown_object(kind)),
+        _ => Err(refuse_object(kind, f64::NAN)),
     }
 }
 
 fn find_gates(config: &StackConfig, arena: &mut Arena) -> Result<Vec<ObjectId>, ConfigError> {
     let kind_of = |arena: &Arena, object: ObjectId| arena.gate(object).map(|(kind, _)| kind);
-    if config.others.iter().any(|other| kind_of(arena, *other).is_none()) {
-        return Err(unknown_object(Kind::Breaker));
+    if let Some(other) = config.others.iter().find(|other| kind_of(arena, **other).is_none()) {
+        return Err(unknown_object(Kind::Breaker, arena, *other));
     }
     let mut gates = Vec::new();
     for kind in Kind::ALL {
@@ -123,7 +123,7 @@ fn find_gates(config: &StackConfig, arena: &mut Arena) -> Result<Vec<ObjectId>, 
             None => {}
             Some(BuiltGate::Own(gate)) => gates.push(arena.add_gate(*kind, gate)?),
             Some(BuiltGate::Shared(object)) if kind_of(arena, object) == Some(*kind) => gates.push(object),
-            Some(BuiltGate::Shared(_)) => return Err(unknown_object(*kind)),
+            Some(BuiltGate::Shared(object)) => return Err(unknown_object(*kind, arena, object)),
         }
         gates.extend(config.others.iter().filter(|other| kind_of(arena, **other) == Some(*kind)));
     }
@@ -133,6 +133,13 @@ fn find_gates(config: &StackConfig, arena: &mut Arena) -> Result<Vec<ObjectId>, 
     Ok(gates)
 }
 
-fn unknown_object(policy: Kind) -> ConfigError {
-    ConfigError::new(policy, NO_OPTION, f64::NAN, (f64::NAN, f64::NAN), ConfigReason::UnknownObject)
+/// There is no such object, or it is of another kind.
+#[cold]
+#[inline(never)]
+fn unknown_object(policy: Kind, arena: &Arena, object: ObjectId) -> ConfigError {
+    refuse_object(policy, arena.get(object).map_or(-1.0, |object| f64::from(object.kind().code())))
+}
+
+fn refuse_object(policy: Kind, given: f64) -> ConfigError {
+    ConfigError::new(policy, NO_OPTION, given, (f64::NAN, f64::NAN), ConfigReason::UnknownObject)
 }

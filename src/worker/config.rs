@@ -2,12 +2,14 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::Display;
 
 use ::worker::wasm_bindgen::JsValue;
 use serde::de::{Deserialize, Deserializer, Error as _};
 
 use crate::config::OptionKind;
+use crate::config::wording::{Expected, Listed};
 use crate::registry::Kind;
 use crate::stack_config::StackConfig;
 
@@ -29,7 +31,8 @@ impl Config {
     /// Reads a JavaScript value.
     ///
     /// # Errors
-    /// Names the place in the document, what stands there and what may.
+    /// Names the place in the document, what stands there and what may: `timeout.total: "10 parsecs" is not allowed; expected
+    /// 1ms to 24h …`. What does not go together is told by [`Guard::new`](super::Guard::new).
     pub fn from_js(document: &JsValue) -> Result<Self, serde_wasm_bindgen::Error> {
         serde_wasm_bindgen::from_value(document.clone())
     }
@@ -53,23 +56,24 @@ const TIMEOUT: &str = "timeout";
 const BUDGET: &str = "budget";
 
 fn read(document: Value) -> Result<Config, String> {
-    let Value::Section(entries) = document else { return Err("a configuration is an object".into()) };
+    let Value::Section(entries) = document else { return Err(wrong("configuration", &document, "an object")) };
     let mut config = Config::default();
     for (name, value) in entries {
         match (name.as_str(), value) {
             (_, Value::Nothing) => {}
             ("name", Value::Text(text)) => config.name = Some(text),
-            ("name", _) => return Err("name: not a text".into()),
-            (_, Value::Flag(false)) if name == TIMEOUT || kind_of(&name).is_some() => {}
+            ("name", value) => return Err(wrong("name", &value, "a text")),
+            (TIMEOUT, Value::Flag(false)) => {}
             (TIMEOUT, Value::Section(limits)) => read_limits(&mut config.stack, limits)?,
-            (TIMEOUT, _) => return Err("timeout: not an object, or false".into()),
+            (TIMEOUT, value) => return Err(wrong(TIMEOUT, &value, SECTION)),
             (_, value) => match (kind_of(&name), value) {
-                (None, _) => return Err(format!("{name}: no such option")),
+                (None, _) => return Err(unknown(&name, &sections())),
+                (Some(_), Value::Flag(false)) => {}
                 (Some(kind), Value::Section(entries)) => {
                     config.stack.slot(kind).turn_on();
                     read_options(&mut config.stack, kind, &name, "", entries)?;
                 }
-                (Some(_), _) => return Err(format!("{name}: not an object, or false")),
+                (Some(_), value) => return Err(wrong(&name, &value, SECTION)),
             },
         }
     }
@@ -82,8 +86,14 @@ fn kind_of(section: &str) -> Option<Kind> {
     Kind::ALL.iter().copied().find(|kind| kind.word() == section && !elsewhere.contains(kind))
 }
 
+/// What a document may have.
+fn sections() -> Vec<&'static str> {
+    let of_policies = Kind::WORDS.iter().copied().filter(|word| kind_of(word).is_some());
+    ["name", TIMEOUT].into_iter().chain(of_policies).collect()
+}
+
 /// To name a limit turns its policy on; to name none turns on both.
-fn read_limits(stack: &mut StackConfig, limits: alloc::vec::Vec<(String, Value)>) -> Result<(), String> {
+fn read_limits(stack: &mut StackConfig, limits: Vec<(String, Value)>) -> Result<(), String> {
     let both = [("total", Kind::Deadline), ("attempt", Kind::AttemptTimeout)];
     let mut named = limits.into_iter().filter(|(_, value)| !matches!(value, Value::Nothing)).peekable();
     if named.peek().is_none() {
@@ -92,10 +102,11 @@ fn read_limits(stack: &mut StackConfig, limits: alloc::vec::Vec<(String, Value)>
         }
     }
     for (name, value) in named {
+        let path = format!("{TIMEOUT}.{name}");
         let known = both.iter().find(|(limit, _)| *limit == name);
-        let Some((_, kind)) = known else { return Err(format!("timeout.{name}: no such option")) };
+        let Some((_, kind)) = known else { return Err(unknown(&path, &both.map(|(limit, _)| limit))) };
         if !matches!(value, Value::Flag(false)) {
-            set(stack, *kind, TIMEOUT, &name, &value)?;
+            set(stack, *kind, &path, &name, &value)?;
         }
     }
     Ok(())
@@ -107,48 +118,54 @@ fn read_options(
     kind: Kind,
     section: &str,
     below: &str,
-    entries: alloc::vec::Vec<(String, Value)>,
+    entries: Vec<(String, Value)>,
 ) -> Result<(), String> {
     for (name, value) in entries {
-        let option = if below.is_empty() { name } else { format!("{below}.{name}") };
+        let known = names_below(kind, below);
+        let (path, option) = (format!("{section}.{name}"), format!("{below}{name}"));
+        let inner = format!("{option}.");
+        let has_options = !names_below(kind, &inner).is_empty();
         match value {
             Value::Nothing => {}
+            _ if !known.contains(&name.as_str()) => return Err(unknown(&path, &known)),
             Value::Section(entries) if kind == Kind::Retry && option == BUDGET => {
                 stack.slot(Kind::Budget).turn_on();
-                read_options(stack, Kind::Budget, "retry.budget", "", entries)?;
+                read_options(stack, Kind::Budget, &path, "", entries)?;
             }
-            Value::Section(entries) => {
-                let has_options =
-                    |name: &&str| name.strip_prefix(option.as_str()).is_some_and(|rest| rest.starts_with('.'));
-                if !kind.options().iter().map(|spec| spec.name).any(|name| has_options(&name)) {
-                    return Err(format!("{section}.{option}: no such section"));
-                }
-                read_options(stack, kind, section, &option, entries)?;
-            }
-            value => set(stack, kind, section, &option, &value)?,
+            Value::Section(entries) if has_options => read_options(stack, kind, &path, &inner, entries)?,
+            Value::Flag(false) if has_options => {}
+            value if has_options => return Err(wrong(&path, &value, SECTION)),
+            value => set(stack, kind, &path, &option, &value)?,
         }
     }
     Ok(())
 }
 
-fn set(stack: &mut StackConfig, kind: Kind, section: &str, option: &str, value: &Value) -> Result<(), String> {
-    let at = |what: &dyn Display| format!("{section}.{option}: {what}");
-    let position = kind.options().iter().position(|spec| spec.name == option);
-    let Some(position) = position else { return Err(at(&"no such option")) };
-    let number = match kind.options().get(position).map(|spec| spec.kind) {
-        Some(option) => number_of(option, value).ok_or_else(|| at(&"a value of another kind"))?,
-        None => return Err(at(&"no such option")),
-    };
-    stack.slot(kind).set(position, number).map_err(|error| at(&error))
+/// The names that a policy's options have behind this beginning, up to their next dot.
+fn names_below(kind: Kind, beginning: &str) -> Vec<&'static str> {
+    let rest = kind.options().iter().filter_map(|spec| spec.name.strip_prefix(beginning));
+    let mut names: Vec<&str> = rest.filter_map(|rest| rest.split('.').next()).collect();
+    names.dedup();
+    names
+}
+
+fn set(stack: &mut StackConfig, kind: Kind, path: &str, option: &str, value: &Value) -> Result<(), String> {
+    let found = kind.options().iter().enumerate().find(|(_, spec)| spec.name == option);
+    let Some((position, spec)) = found else { return Err(unknown(path, &names_below(kind, ""))) };
+    match number_of(spec.kind, value).filter(|number| spec.accepts(*number)) {
+        Some(number) => stack.slot(kind).set(position, number).map_err(|error| format!("{path}: {error}")),
+        None if option == BUDGET => Err(wrong(path, value, SECTION)),
+        None => Err(wrong(path, value, Expected::in_document(spec))),
+    }
 }
 
 /// The number that crosses to the engine; NaN for off.
 fn number_of(kind: OptionKind, value: &Value) -> Option<f64> {
     match (kind, value) {
-        (OptionKind::Flag, Value::Flag(flag)) => Some(f64::from(u8::from(*flag))),
-        (OptionKind::Flag, _) => None,
-        (_, Value::Flag(false)) => Some(f64::NAN),
-        (_, Value::Number(number)) if *number == f64::INFINITY => Some(f64::NAN),
+        (OptionKind::Flag, Value::Flag(flag)) => return Some(f64::from(u8::from(*flag))),
+        (OptionKind::Flag, _) => return None,
+        (_, Value::Flag(false)) => return Some(f64::NAN),
+        (_, Value::Number(number)) if *number == f64::INFINITY => return Some(f64::NAN),
         (OptionKind::Duration, value) => value.millis(),
         (OptionKind::Word(words), Value::Text(text)) => {
             words.iter().position(|word| word == text).map(|place| place as f64)
@@ -157,8 +174,20 @@ fn number_of(kind: OptionKind, value: &Value) -> Option<f64> {
         (_, Value::Number(number)) => Some(*number),
         _ => None,
     }
-    .filter(|number| !number.is_infinite())
+    .filter(|number| number.is_finite())
 }
+
+// The words are those of the JavaScript package (js/src/wording.ts).
+
+fn wrong(path: &str, value: &Value, expected: impl Display) -> String {
+    format!("{path}: {value} is not allowed; expected {expected}")
+}
+
+fn unknown(path: &str, known: &[&str]) -> String {
+    format!("{path}: unknown; known are {}", Listed(known))
+}
+
+const SECTION: &str = "an object, or false";
 
 #[cfg(test)]
 mod tests {
@@ -210,20 +239,62 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_by_its_place() {
-        for (json, place) in [
-            (r#"{"retries": {}}"#, "retries: no such option"),
-            (r#"{"retry": {"atempts": 3}}"#, "retry.atempts: no such option"),
-            (r#"{"retry": {"backoff": {"bse": 3}}}"#, "retry.backoff.bse: no such option"),
-            (r#"{"retry": {"attempts": "three"}}"#, "retry.attempts: a value of another kind"),
-            (r#"{"retry": {"attempts": 99}}"#, "retry.attempts: retry.attempts: out-of-range (99)"),
-            (r#"{"retry": true}"#, "retry: not an object"),
-            (r#"{"timeout": {"all": 3}}"#, "timeout.all: no such option"),
-            (r#"{"name": 3}"#, "name: not a text"),
-            ("[]", "invalid type: sequence"),
+    fn what_is_wrong_is_named_by_its_place_with_what_stands_there_and_what_may() {
+        let spans = r#" (a number of ms, or "250ms", "10s", "2m", "1h")"#;
+        for (json, told) in [
+            (
+                r#"{"timeout": {"total": "10 parsecs"}}"#,
+                r#"timeout.total: "10 parsecs" is not allowed; expected 1ms to 24h"#,
+            ),
+            (r#"{"timeout": {"total": -1}}"#, "timeout.total: -1 is not allowed; expected 1ms to 24h"),
+            (r#"{"timeout": {"total": -1}}"#, spans),
+            (
+                r#"{"retry": {"attempts": "3"}}"#,
+                r#"retry.attempts: "3" is not allowed; expected a whole number from 1 to 15"#,
+            ),
+            (
+                r#"{"retry": {"attempts": 30}}"#,
+                "retry.attempts: 30 is not allowed; expected a whole number from 1 to 15",
+            ),
+            (r#"{"retry": {"attempts": {}}}"#, "retry.attempts: an object is not allowed; expected a whole number"),
+            (r#"{"retry": {"attempts": []}}"#, "retry.attempts: an array is not allowed; expected a whole number"),
+            (
+                r#"{"retry": {"backoff": {"jitter": "Full"}}}"#,
+                r#"retry.backoff.jitter: "Full" is not allowed; expected one of none, full, equal, decorrelated"#,
+            ),
+            (r#"{"retry": {"budget": 3}}"#, "retry.budget: 3 is not allowed; expected an object, or false"),
+            (r#"{"retry": {"backoff": 3}}"#, "retry.backoff: 3 is not allowed; expected an object, or false"),
+            (r#"{"bulkhead": {"release": "tail"}}"#, r#"bulkhead.release: "tail" is not allowed; expected one of "#),
+            (r#"{"breaker": {"consecutiveFailures": 0}}"#, ", or false"),
+            (r#"{"retry": true}"#, "retry: true is not allowed; expected an object, or false"),
+            (r#"{"timeout": 3}"#, "timeout: 3 is not allowed; expected an object, or false"),
+            (r#"{"name": 3}"#, "name: 3 is not allowed; expected a text"),
+            ("[]", "configuration: an array is not allowed; expected an object"),
         ] {
-            let told = parse(json).unwrap_err();
-            assert!(told.contains(place), "{json}: {told}");
+            let all = parse(json).unwrap_err();
+            assert!(all.contains(told), "{json}: {all}");
         }
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_beside_those_there_are() {
+        for (json, told) in [
+            (r#"{"deadline": {}}"#, "deadline: unknown; known are name, timeout, retry, hedge, throttler, breaker, "),
+            (r#"{"retry": {"atempts": 3}}"#, "retry.atempts: unknown; known are attempts, backoff, "),
+            (r#"{"retry": {"backoff": {"bse": 3}}}"#, "retry.backoff.bse: unknown; known are base, "),
+            (r#"{"retry": {"budget": {"rate": 3}}}"#, "retry.budget.rate: unknown; known are kind, "),
+            (r#"{"retry": {"backoff.base": 3}}"#, "retry.backoff.base: unknown"),
+            (r#"{"timeout": {"all": 3}}"#, "timeout.all: unknown; known are total, attempt"),
+        ] {
+            let all = parse(json).unwrap_err();
+            assert!(all.starts_with(told), "{json}: {all}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_none_turns_nothing_off() {
+        let windows = Value::Section(alloc::vec![("windowCalls".into(), Value::Number(f64::NAN))]);
+        let told = read(Value::Section(alloc::vec![("breaker".into(), windows)])).unwrap_err();
+        assert!(told.starts_with("breaker.windowCalls: NaN is not allowed; expected a whole number"), "{told}");
     }
 }

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// A value in a document.
 pub enum Value {
@@ -13,6 +13,8 @@ pub enum Value {
     Flag(bool),
     Number(f64),
     Text(String),
+    /// Nothing is one.
+    List,
     Section(Vec<(String, Value)>),
 }
 
@@ -24,12 +26,27 @@ impl Value {
             Self::Text(text) => text,
             _ => return None,
         };
-        let unit = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
-        let (number, unit) = text.split_at(unit);
-        let is_plain = number.starts_with(|first: char| first.is_ascii_digit()) && !number.ends_with('.');
-        let number: f64 = number.parse().ok().filter(|_| is_plain)?;
-        let (_, millis) = UNITS.iter().find(|(name, _)| *name == unit)?;
-        Some(number * millis)
+        // The longest unit that fits, so that `ms` is not read as `s`.
+        let (number, millis) = UNITS.iter().find_map(|(unit, millis)| Some((text.strip_suffix(unit)?, millis)))?;
+        let number: f64 = number.trim().parse().ok()?;
+        Some(number * millis).filter(|millis| millis.is_finite())
+    }
+}
+
+/// As a message shows it.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => f.write_str("nothing"),
+            Self::Flag(flag) => flag.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => match text.char_indices().nth(LONGEST) {
+                Some((end, _)) => write!(f, "{:?}", alloc::format!("{}…", text.split_at(end).0)),
+                None => write!(f, "{text:?}"),
+            },
+            Self::List => f.write_str("an array"),
+            Self::Section(_) => f.write_str("an object"),
+        }
     }
 }
 
@@ -72,6 +89,11 @@ impl<'de> Visitor<'de> for AnyValue {
         Ok(Value::Text(text.to_owned()))
     }
 
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Value::List)
+    }
+
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut entries = Vec::new();
         while let Some(entry) = map.next_entry()? {
@@ -81,6 +103,8 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 }
 
+/// How much of a text is shown, in characters. Ours, as in the JavaScript package.
+const LONGEST: usize = 40;
 const UNITS: [(&str, f64); 4] = [("ms", 1.0), ("s", 1_000.0), ("m", 60_000.0), ("h", 3_600_000.0)];
 
 #[cfg(test)]
@@ -89,12 +113,19 @@ mod tests {
 
     #[test]
     fn durations_are_numbers_of_milliseconds_or_have_a_unit() {
-        let cases =
-            [("250ms", Some(250.0)), ("10s", Some(10_000.0)), ("1.5m", Some(90_000.0)), ("2h", Some(7_200_000.0))];
+        let cases = [
+            ("250ms", 250.0),
+            ("10s", 10_000.0),
+            ("1.5m", 90_000.0),
+            ("2h", 7_200_000.0),
+            ("10 s", 10_000.0),
+            (".5s", 500.0),
+            ("1e3ms", 1_000.0),
+        ];
         for (text, millis) in cases {
-            assert_eq!(Value::Text(text.into()).millis(), millis, "{text}");
+            assert_eq!(Value::Text(text.into()).millis(), Some(millis), "{text}");
         }
-        for text in ["", "s", "10", "10 s", "-1s", "1.s", ".5s", "1.2.3s", "1e3ms", "10d"] {
+        for text in ["", "s", "ms", " s", "10", "1.2.3s", "10d", "s10", "infs", "NaNs"] {
             assert_eq!(Value::Text(text.into()).millis(), None, "{text}");
         }
         assert_eq!(Value::Number(7.5).millis(), Some(7.5));
