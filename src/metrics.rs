@@ -29,6 +29,18 @@ impl Metrics {
         latencies: [0; LATENCY_BUCKETS],
     };
 
+    /// How many settled attempts had this verdict.
+    #[must_use]
+    pub fn verdict(&self, verdict: VerdictWord) -> u32 {
+        self.verdicts[usize::from(verdict.code())]
+    }
+
+    /// How many calls were refused for this reason.
+    #[must_use]
+    pub fn refusal(&self, reason: RefusalReason) -> u32 {
+        self.refusals[usize::from(reason.code())]
+    }
+
     pub(crate) fn call(&mut self) {
         increment(Some(&mut self.calls));
     }

@@ -25,7 +25,9 @@ mod isolate;
 mod keys;
 mod outcome;
 mod race;
+mod reads;
 mod request;
+mod saved;
 
 pub use attempt::Attempt;
 pub use call::Call;
@@ -34,7 +36,9 @@ pub use end::{Discarded, Done, Error, Failed, Report, Result};
 pub use event::{Event, Subscription};
 pub use held::Held;
 pub use outcome::outcome_of;
+pub use reads::Circuit;
 pub use request::Outgoing;
+pub use saved::Restored;
 
 /// A stack of policies around what it fetches or executes. A handle: clones are the same guard.
 ///
@@ -61,7 +65,8 @@ impl Guard {
         let Config { name, stack } = config.into();
         let total = stack.deadline.as_ref().map(|deadline| deadline.total);
         let attempt = stack.attempt_timeout.as_ref().map(|timeout| timeout.attempt);
-        let stack = isolate::with(|isolate| isolate.add_stack(name, stack))?;
+        let stack =
+            isolate::with(|isolate| isolate.add_stack(name, stack)).unwrap_or_else(|| Err(ConfigError::lent()))?;
         Ok(Self(Rc::new(Site { stack, total, attempt })))
     }
 
@@ -111,24 +116,27 @@ impl Guard {
 
     /// Tells a listener what happens in this stack, until the subscription is dropped.
     pub fn on(&self, listener: impl Fn(&Event) + 'static) -> Subscription {
-        isolate::with(|isolate| isolate.listen(self.0.stack, Rc::new(listener)))
+        isolate::listen(self.0.stack, Rc::new(listener))
     }
 
-    /// The engine, to read figures, counts and snapshots, and for operators. It is the isolate's own: a call that begins
-    /// in here finds it busy and goes unguarded.
-    pub fn with_engine<T>(&self, question: impl FnOnce(&mut Engine, StackId, HostTime) -> T) -> T {
-        let told = isolate::with(|isolate| {
+    /// Lends the isolate's engine, for everything there is to read or to operate. Keys' names stand for numbers that guards
+    /// were given: see [`key`](Self::key), and leave [`Engine::intern`] alone.
+    ///
+    /// Nobody else can ask the engine meanwhile. No guard is made and nothing shared: an error says so. What a guard is asked
+    /// that it would have to ask the engine has no answer (`None`, here too), and the Worker's log says why. A call that is
+    /// polled in here goes on unguarded. Who listens, leaves or drops something in here is heard afterwards.
+    pub fn with_engine<T>(&self, question: impl FnOnce(&mut Engine, StackId, HostTime) -> T) -> Option<T> {
+        isolate::ask(|isolate| {
             let now = isolate.now();
             question(&mut isolate.engine, self.0.stack, now)
-        });
-        isolate::tell();
-        told
+        })
     }
 
-    /// The number of a key's name, if it has one.
+    /// The number of a key's name, if it has one: of an origin, by any URL of it, or of any other name.
     #[must_use]
     pub fn key(&self, name: &str) -> Option<Key> {
-        isolate::with(|isolate| isolate.keys.find(name))
+        let name = isolate::name_of(name);
+        isolate::keys(|keys| keys.find(name))
     }
 }
 
@@ -137,5 +145,5 @@ impl Guard {
 /// # Errors
 /// The configuration is refused, has nothing of this kind in it, or there is no room.
 pub fn share(kind: Kind, config: &StackConfig) -> core::result::Result<ObjectId, ConfigError> {
-    isolate::with(|isolate| isolate.engine.share_from(config, kind))
+    isolate::with(|isolate| isolate.engine.share_from(config, kind)).unwrap_or_else(|| Err(ConfigError::lent()))
 }

@@ -23,9 +23,9 @@ impl fmt::Display for ConfigError {
             return write!(f, "{word}.{}: {given} is not allowed{beside}; expected {expected}", spec.name);
         }
         match reason {
-            ConfigReason::TooMany if max == 0.0 => {
-                f.write_str("inside with_engine, which has lent the engine, nothing is made: make it before")
-            }
+            ConfigReason::TooMany if max == 0.0 => f.write_str(
+                "nothing can be made inside with_engine or operate, which has lent the engine: make it before",
+            ),
             ConfigReason::TooMany => {
                 let what = if policy == Kind::Deadline { "guards" } else { "policies" };
                 write!(f, "too many {what} ({given}); there may be {max}: make guards once, not with every call")

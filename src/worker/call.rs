@@ -51,8 +51,8 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// The caller's own limit; it only shortens the stack's.
-    pub fn timeout(mut self, limit: core::time::Duration) -> Self {
+    /// The caller's own limit, as either crate's duration; it only shortens the stack's.
+    pub fn timeout(mut self, limit: impl Into<Duration>) -> Self {
         self.timeout = Some(limit.into());
         self
     }

@@ -1,6 +1,7 @@
 //! Drives a call: asks the engine, does what it says, tells it how that ended. Nothing here decides.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::future::Future;
 
 use ::worker::AbortSignal;
@@ -86,7 +87,7 @@ struct Driver<'a, T, E, F> {
 
 impl<'a, T: 'static, E: 'static, F: Future<Output = core::result::Result<T, E>>> Driver<'a, T, E, F> {
     fn begin(site: &'a Site, Order { key, facts, signal }: Order) -> (Self, Decision) {
-        let (decision, now) = isolate::with(|isolate| isolate.admit(site.stack, key.as_deref(), facts));
+        let (decision, now) = asked(|isolate| isolate.admit(site.stack, key.as_deref(), facts));
         let limit = facts.timeout.into_iter().chain(site.total).min();
         let race = Race::new(signal.clone());
         let driver = Self { site, call: decision.call, key, signal, race, started: now, limit, now, sent: 0 };
@@ -118,7 +119,7 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = core::result::Result<T, E>>>
             self.now = host::now();
             return Decision::UNGUARDED;
         };
-        let (decision, now) = isolate::with(|isolate| verb(isolate, call));
+        let (decision, now) = asked(|isolate| verb(isolate, call));
         self.now = now;
         isolate::tell();
         decision
@@ -166,7 +167,8 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = core::result::Result<T, E>>>
     }
 
     /// The caller's signal has aborted. What there is to tell the engine, to drop the call tells.
-    fn left(self) -> Result<T, E> {
+    fn left(mut self) -> Result<T, E> {
+        self.now = host::now();
         let reason = self.signal.as_ref().and_then(AbortSignal::reason).unwrap_or(JsValue::UNDEFINED);
         self.fail(Error::Left(reason), Some(StopReason::Cancelled))
     }
@@ -235,16 +237,20 @@ impl<T, E, F> Drop for Driver<'_, T, E, F> {
         let Some(call) = self.call.take() else { return };
         let reason = self.signal.as_ref().and_then(AbortSignal::reason);
         let timed_out = reason.and_then(|reason| brand_of(&reason)).is_some_and(|brand| brand == TIMEOUT_ERROR);
-        isolate::with(|isolate| {
-            if timed_out {
-                for attempt in self.race.running() {
-                    let _ = isolate.settle(call, attempt, Outcome::new(Verdict::Timeout));
-                }
+        let cut: Vec<_> = self.race.running().filter(|_| timed_out).collect();
+        isolate::say(move |isolate| {
+            for attempt in cut {
+                let _ = isolate.settle(call, attempt, Outcome::new(Verdict::Timeout));
             }
             isolate.cancel(call);
         });
         isolate::tell();
     }
+}
+
+/// What the engine decides. One that is lent knows of nothing, and the call goes on without it.
+fn asked(verb: impl FnOnce(&mut Isolate) -> (Decision, HostTime)) -> (Decision, HostTime) {
+    isolate::with(verb).unwrap_or_else(|| (Decision::UNGUARDED, host::now()))
 }
 
 /// Which limit ended an attempt: told by its age, since the engine knows but does not say.

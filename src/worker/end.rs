@@ -109,7 +109,8 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
 
 impl<E: fmt::Display> fmt::Display for Failed<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (after {} attempts)", self.error, self.report.attempts)
+        let attempts = self.report.attempts;
+        write!(f, "{} (after {attempts} attempt{})", self.error, if attempts == 1 { "" } else { "s" })
     }
 }
 
@@ -153,5 +154,22 @@ impl Facts {
         for (name, value) in all {
             let _ = Reflect::set(error, &name.into(), &value); // an error just made takes properties
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_attempt_is_not_called_attempts() {
+        let told = |attempts| {
+            let elapsed = Duration::ZERO;
+            let report = Report { attempts, elapsed, stop_reason: None, key: None };
+            Failed { error: Error::Upstream("gone"), report }.to_string()
+        };
+        assert_eq!(told(0), "gone (after 0 attempts)");
+        assert_eq!(told(1), "gone (after 1 attempt)");
+        assert_eq!(told(2), "gone (after 2 attempts)");
     }
 }

@@ -53,7 +53,7 @@ impl Serialize for Event {
         let (spec, numbers) = self.spec();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("type", spec.name)?;
-        map.serialize_entry("at", &(self.at.as_nanos() as f64 / 1e6))?;
+        map.serialize_entry("at", &self.at.as_nanos().div_ceil(NANOS_PER_MILLI))?;
         if let Some(stack) = self.stack.as_deref() {
             map.serialize_entry("stack", stack)?;
         }
@@ -66,6 +66,7 @@ impl Serialize for Event {
                 FieldKind::Word(words) => map.serialize_entry(name, &words.get(number as usize))?,
                 FieldKind::Flag => map.serialize_entry(name, &(number != 0.0))?,
                 FieldKind::CountOrNone | FieldKind::MillisOrNone if number < 0.0 => {}
+                _ if number == (number as u64) as f64 => map.serialize_entry(name, &(number as u64))?,
                 _ => map.serialize_entry(name, &number)?,
             }
         }
@@ -100,10 +101,12 @@ impl Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        isolate::with(|isolate| isolate.forget(self.0));
+        let listener = self.0;
+        isolate::say(move |isolate| isolate.forget(listener));
     }
 }
 
+const NANOS_PER_MILLI: u64 = 1_000_000;
 const NO_SPEC: EventSpec = EventSpec { name: "", fields: &[] };
 
 #[cfg(test)]
@@ -112,6 +115,7 @@ mod tests {
 
     use super::*;
     use crate::decision::{RefusalReason, StopReason};
+    use crate::event::VerdictWord;
     use crate::time::Duration;
 
     fn told(what: What, policy: Option<Kind>) -> alloc::string::String {
@@ -124,12 +128,21 @@ mod tests {
         let done = What::Done { reason: StopReason::Completed, attempts: 2, elapsed: Duration::from_millis(31) };
         assert_eq!(
             told(done, None),
-            r#"{"at":5.0,"attempts":2.0,"elapsedMs":31.0,"key":null,"reason":"completed","stack":"rates","type":"done"}"#
+            r#"{"at":5,"attempts":2,"elapsedMs":31,"key":null,"reason":"completed","stack":"rates","type":"done"}"#
         );
         let refused = What::Rejected { reason: RefusalReason::CircuitOpen, retry_after: None };
         assert_eq!(
             told(refused, Some(Kind::Breaker)),
-            r#"{"at":5.0,"key":null,"policy":"breaker","reason":"circuit-open","stack":"rates","type":"rejected"}"#
+            r#"{"at":5,"key":null,"policy":"breaker","reason":"circuit-open","stack":"rates","type":"rejected"}"#
         );
+    }
+
+    #[test]
+    fn what_is_whole_is_written_whole_also_at_the_clock_of_today() {
+        let (attempt, at) = (1, HostTime::from_millis(1_796_025_387_330));
+        let what = What::Settled { attempt, verdict: VerdictWord::Success, latency: Duration::from_millis(15) };
+        let event = Event { at, stack: None, key: None, policy: None, what };
+        let told = r#"{"type":"settled","at":1796025387330,"key":null,"attempt":1,"verdict":"success","latencyMs":15}"#;
+        assert_eq!(serde_json::to_string(&event).unwrap(), told);
     }
 }

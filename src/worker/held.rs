@@ -42,7 +42,8 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         self.over.set(true);
-        isolate::with(|isolate| isolate.cancel(self.call));
+        let call = self.call;
+        isolate::say(move |isolate| isolate.cancel(call));
         isolate::tell();
     }
 }

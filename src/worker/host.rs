@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::rc::Rc;
+use alloc::string::ToString;
 use core::cell::{Cell, RefCell};
 use core::future::Future;
 use core::pin::Pin;
@@ -22,6 +23,11 @@ pub fn now() -> HostTime {
 /// A word nobody can guess; none where the runtime refuses.
 pub fn entropy() -> Option<u64> {
     getrandom::u64().ok()
+}
+
+/// Says what is wrong to whoever reads the Worker's log.
+pub fn complain(words: &str) {
+    ::worker::console_error!("{words}");
 }
 
 /// A timer of the request that polls it. Made inside the future that awaits it, since timers belong to the request that

@@ -1,8 +1,13 @@
 //! The isolate's engine, and what stands around it: clock, entropy, names of keys, listeners.
+//!
+//! Users' code may run while the engine is lent (`Guard::with_engine`, gates of their own). What it asks then is never
+//! answered by anything but this engine: it hears that the engine is lent, or is heard once it is free.
 
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crate::call::Facts;
@@ -19,59 +24,117 @@ use crate::time::HostTime;
 use super::event::{Event, Heard, Listener, Subscription};
 use super::host;
 use super::keys::KeyNames;
+use super::request::origin_of;
 
 pub struct Isolate {
     pub engine: Engine,
-    pub keys: KeyNames,
     /// By the stacks' numbers.
     names: Vec<Option<Rc<str>>>,
     listeners: Vec<Listener>,
-    listened: u64,
     /// Not there before the first verb: a Worker's module scope has no entropy.
     rng: Option<Rng>,
 }
 
 std::thread_local! {
     static ISOLATE: RefCell<Isolate> = const { RefCell::new(Isolate::new()) };
+    /// Beside the engine, so that names are known while it is lent. No code of users' runs while this is borrowed.
+    static KEYS: RefCell<KeyNames> = const { RefCell::new(KeyNames::new()) };
+    /// What waits for the engine to be free, in order.
+    static LATER: RefCell<VecDeque<Act>> = const { RefCell::new(VecDeque::new()) };
+    static LISTENED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Asks the isolate's engine. Who asks while it is being asked finds an empty one, which knows no call.
-pub fn with<T>(question: impl FnOnce(&mut Isolate) -> T) -> T {
-    ISOLATE.with(|isolate| match isolate.try_borrow_mut() {
-        Ok(mut isolate) => question(&mut isolate),
-        Err(_) => question(&mut Isolate::new()),
-    })
+type Act = Box<dyn FnOnce(&mut Isolate)>;
+
+/// Asks the isolate's engine; `None` where it is lent.
+pub fn with<T>(question: impl FnOnce(&mut Isolate) -> T) -> Option<T> {
+    ISOLATE.with(|isolate| isolate.try_borrow_mut().ok().map(|mut isolate| question(&mut isolate)))
+}
+
+/// Asks the isolate's engine for somebody who has to know why there is no answer, and tells what came of it.
+pub fn ask<T>(question: impl FnOnce(&mut Isolate) -> T) -> Option<T> {
+    let told = with(question);
+    if told.is_none() {
+        host::complain("forbear: the engine was asked for something inside with_engine or operate, which has lent it");
+    }
+    tell();
+    told
+}
+
+/// Says something to the engine that must not get lost: at once, or when it is free again.
+pub fn say(act: impl FnOnce(&mut Isolate) + 'static) {
+    LATER.with_borrow_mut(|later| later.push_back(Box::new(act)));
+    catch_up();
 }
 
 /// Tells listeners what has happened, with the engine free again: they may call guards.
 pub fn tell() {
-    while let Some((event, listeners)) = with(Isolate::next_event) {
+    catch_up();
+    while let Some((event, listeners)) = with(Isolate::next_event).flatten() {
         for listener in listeners {
             listener(&event);
         }
     }
 }
 
+/// Tells a listener what happens in a stack, until the subscription is dropped.
+pub fn listen(stack: StackId, heard: Heard) -> Subscription {
+    let number = LISTENED.get() + 1;
+    LISTENED.set(number);
+    say(move |isolate| isolate.listen(Listener { number, stack, heard }));
+    Subscription::new(number)
+}
+
+/// What is asked of the names of keys, whether the engine is lent or not.
+pub fn keys<T>(question: impl FnOnce(&mut KeyNames) -> T) -> T {
+    KEYS.with_borrow_mut(question)
+}
+
+/// The name that is meant: a key's own, or any URL of an origin. A key may look like a URL and be none.
+pub fn name_of(given: &str) -> &str {
+    if keys(|keys| keys.find(given)).is_some() { given } else { origin_of(given).unwrap_or(given) }
+}
+
+fn catch_up() {
+    // To forget a listener drops what is its own, which may say something in turn.
+    while let Some(Some(act)) = with(|_| LATER.with_borrow_mut(VecDeque::pop_front)) {
+        with(act);
+    }
+}
+
 impl Isolate {
     const fn new() -> Self {
-        Self {
-            engine: Engine::new(Limits::DEFAULT),
-            keys: KeyNames::new(),
-            names: Vec::new(),
-            listeners: Vec::new(),
-            listened: 0,
-            rng: None,
-        }
+        Self { engine: Engine::new(Limits::DEFAULT), names: Vec::new(), listeners: Vec::new(), rng: None }
     }
 
     pub fn add_stack(&mut self, name: Option<String>, config: StackConfig) -> Result<StackId, ConfigError> {
         let stack = self.engine.add_stack(config)?;
+        // Whoever is lent the engine may have added stacks to it.
+        let place = usize::from(stack.number());
+        self.names.resize(place, None);
         self.names.push(name.map(Rc::from));
         Ok(stack)
     }
 
+    /// The number of this very name, which is given one if need be; `None` where every key is busy.
+    pub fn intern(&mut self, name: &str) -> Option<Key> {
+        if let Some(key) = keys(|keys| keys.find(name)) {
+            return Some(key);
+        }
+        let key = self.engine.intern()?;
+        keys(|keys| keys.learn(name, key));
+        Some(key)
+    }
+
     pub fn now(&self) -> HostTime {
         host::now()
+    }
+
+    /// Now, and a random word.
+    pub fn moment(&mut self) -> (HostTime, u64) {
+        let now = self.now();
+        let rng = self.rng.get_or_insert_with(|| Rng::new(host::entropy().unwrap_or(now.as_nanos())));
+        (now, rng.word())
     }
 }
 
@@ -79,13 +142,13 @@ impl Isolate {
 impl Isolate {
     pub fn admit(&mut self, stack: StackId, key: Option<&str>, facts: Facts) -> (Decision, HostTime) {
         let (now, random) = self.moment();
-        let number = key.map_or(Key::WHOLE, |name| self.keys.find(name).unwrap_or(Key::NEW));
+        let number = key.map_or(Key::WHOLE, |name| keys(|keys| keys.find(name)).unwrap_or(Key::NEW));
         let decision = self.engine.admit(stack, number, facts, now, random);
         if let (Key::NEW, Some(name), Some(call)) = (number, key, decision.call)
             && matches!(decision.step, Step::Send(_) | Step::Wait)
             && let Some(number) = self.engine.key_of(call)
         {
-            self.keys.learn(name, number);
+            keys(|keys| keys.learn(name, number));
         }
         (decision, now)
     }
@@ -104,21 +167,13 @@ impl Isolate {
         let now = self.now();
         let _ = self.engine.cancel(call, now);
     }
-
-    fn moment(&mut self) -> (HostTime, u64) {
-        let now = self.now();
-        let rng = self.rng.get_or_insert_with(|| Rng::new(host::entropy().unwrap_or(now.as_nanos())));
-        (now, rng.word())
-    }
 }
 
 /// Events.
 impl Isolate {
-    pub fn listen(&mut self, stack: StackId, heard: Heard) -> Subscription {
-        self.listened += 1;
-        self.listeners.push(Listener { number: self.listened, stack, heard });
+    fn listen(&mut self, listener: Listener) {
+        self.listeners.push(listener);
         self.engine.events().listen(true);
-        Subscription::new(self.listened)
     }
 
     pub fn forget(&mut self, listener: u64) {
@@ -134,7 +189,77 @@ impl Isolate {
         let hears = |listener: &&Listener| event.stack.is_none_or(|stack| stack == listener.stack);
         let listeners = self.listeners.iter().filter(hears).map(|listener| listener.heard.clone()).collect();
         let stack = event.stack.and_then(|stack| self.names.get(usize::from(stack.number())).cloned().flatten());
-        let key = self.keys.name_of(event.key);
+        let key = keys(|keys| keys.name_of(event.key));
         Some((Event { at: self.now(), stack, key, policy: event.policy, what: event.what }, listeners))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::super::{Guard, share};
+    use super::*;
+    use crate::{Key, Kind, Part};
+
+    fn nested<T>(question: impl FnOnce() -> T) -> T {
+        with(|_| question()).expect("the engine is free")
+    }
+
+    fn listeners() -> usize {
+        with(|isolate| isolate.listeners.len()).unwrap()
+    }
+
+    #[test]
+    fn a_guard_made_while_the_engine_is_lent_is_an_error_and_never_another_guard() {
+        let before = Guard::new(StackConfig::default()).unwrap();
+        let error = nested(|| Guard::new(StackConfig::default())).unwrap_err();
+        assert!(error.to_string().contains("with_engine"), "{error}");
+        let after = Guard::new(StackConfig::default()).unwrap();
+        assert_eq!(after.0.stack.number(), before.0.stack.number() + 1);
+    }
+
+    #[test]
+    fn nothing_is_shared_while_the_engine_is_lent() {
+        let config = StackConfig { breaker: Some(Part::Own(Default::default())), ..StackConfig::OFF };
+        let error = nested(|| share(Kind::Breaker, &config)).unwrap_err();
+        assert!(error.to_string().contains("with_engine"), "{error}");
+        assert!(share(Kind::Breaker, &config).is_ok());
+    }
+
+    #[test]
+    fn names_of_keys_are_known_while_the_engine_is_lent() {
+        let guard = Guard::new(StackConfig::default()).unwrap();
+        keys(|keys| keys.learn("db", Key::from_number(2)));
+        assert_eq!(nested(|| guard.key("db")), Some(Key::from_number(2)));
+    }
+
+    #[test]
+    fn who_begins_or_ceases_to_listen_while_the_engine_is_lent_is_heard_afterwards() {
+        let guard = Guard::new(StackConfig::default()).unwrap();
+        let begun = nested(|| guard.on(|_| {}));
+        tell();
+        assert_eq!(listeners(), 1);
+        nested(|| drop(begun));
+        tell();
+        assert_eq!(listeners(), 0);
+    }
+
+    #[test]
+    fn a_listener_may_own_another_ones_subscription() {
+        let guard = Guard::new(StackConfig::default()).unwrap();
+        let inner = guard.on(|_| {});
+        let outer = guard.on(move |_| _ = &inner);
+        assert_eq!(listeners(), 2);
+        drop(outer);
+        assert_eq!(listeners(), 0);
+    }
+
+    #[test]
+    fn a_stack_that_a_borrower_added_takes_no_name_of_a_guards() {
+        with(|isolate| isolate.engine.add_stack(StackConfig::default())).unwrap().unwrap();
+        let named = super::super::Config { name: Some("rates".into()), ..Default::default() };
+        let place = usize::from(Guard::new(named).unwrap().0.stack.number());
+        assert_eq!(with(|isolate| isolate.names[place].clone()).flatten().as_deref(), Some("rates"));
     }
 }

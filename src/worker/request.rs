@@ -95,7 +95,7 @@ pub(super) fn target_of(stub: Stub) -> JsValue {
 }
 
 /// Scheme, host and port of a URL as a Request has it: written out, in lower case, without a default port.
-fn origin_of(url: &str) -> Option<&str> {
+pub(super) fn origin_of(url: &str) -> Option<&str> {
     let host = url.find("://")? + "://".len();
     let end = url.get(host..)?.find(['/', '?', '#']).map_or(url.len(), |end| host + end);
     url.get(..end).filter(|_| end > host)

@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { after, before } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "../support/test.mjs";
+import { forbear } from "forbear";
 import { ok, stallHeaders, startUpstream, status, trickle } from "../support/upstream.mjs";
 import { client, until } from "../workers/support/clients.mjs";
 import { startRustWorker } from "./support.mjs";
@@ -154,4 +155,72 @@ test("the example exports its own handler, and of what it is linked with only wh
   assert.deepEqual([...handlers].map(([, name]) => name), ["fetch"]);
 });
 
+test("a caller who leaves hears how long it had taken, in an attempt or between two", async (t) => {
+  const abort = { afterMs: 200, reason: "gone" };
+  const stalling = await startUpstream(t, stallHeaders);
+  const inAttempt = await worker.ask("/", { url: stalling.url, guard: { name: "left in an attempt" }, abort });
+  const failing = await startUpstream(t, status(503));
+  const retry = { ...RETRY, backoff: { base: "10s", jitter: "none" } };
+  const between = await worker.ask("/", { url: failing.url, guard: { name: "left between two", retry }, abort });
+  for (const { error, report } of [inAttempt, between]) {
+    assert.deepEqual([error, report.attempts, report.stopReason], ["gone", 1, "cancelled"]);
+    assert.ok(report.elapsedMs >= 190, `${report.elapsedMs} ms`);
+  }
+});
+
+test("an open circuit is saved and restored in a fresh isolate, where it refuses", async (t) => {
+  const upstream = await startUpstream(t, status(500));
+  const order = { url: upstream.url, guard: { ...OPENING, name: "saved" } };
+  await worker.ask("/", order);
+  const saved = await worker.ask("/snapshot", order);
+  const other = await startRustWorker();
+  t.after(() => other.stop());
+  assert.equal(await other.ask("/restore", { ...order, saved: saved.with(-1, saved.at(-1) ^ 1) }), false);
+  assert.deepEqual(await other.ask("/restore", { ...order, saved }), { restored: ["breaker"], dropped: [] });
+  const { error, metrics } = await other.ask("/", order);
+  assert.deepEqual([error.reason, metrics.breaker.state, upstream.seen.length], ["circuit-open", "open", 1]);
+  const { state } = await other.ask("/circuit", { ...order, url: `${upstream.url}/any/path?of=it` });
+  assert.equal(state, "open");
+});
+
+test("the JavaScript package reads a Rust Worker's snapshot, and a Rust Worker the package's", async (t) => {
+  const upstream = await startUpstream(t, status(500));
+  const order = { url: upstream.url, guard: { ...OPENING, name: "carried" } };
+  await worker.ask("/", order);
+  const saved = await worker.ask("/snapshot", order);
+  const there = forbear(order.guard, { host: { now: () => 0 } });
+  assert.deepEqual(there.restore(Uint8Array.from(saved)), { restored: ["breaker"], dropped: [] });
+  await assert.rejects(there.fetch(upstream.url), { reason: "circuit-open" });
+  const back = there.snapshot();
+  const other = { ...order, guard: { ...OPENING, name: "carried back" } };
+  assert.deepEqual(await worker.ask("/restore", { ...other, saved: [...back] }), { restored: ["breaker"], dropped: [] });
+  const { error } = await worker.ask("/", other);
+  assert.deepEqual([error.reason, upstream.seen.length], ["circuit-open", 1]);
+});
+
+test("a circuit and its counts are read by any URL of its origin, and an operator forces it open before any call", async (t) => {
+  const upstream = await startUpstream(t, status(500));
+  const order = { url: `${upstream.url}/a`, guard: { ...OPENING, name: "read" } };
+  await worker.ask("/", order);
+  await worker.ask("/", order);
+  const read = await worker.ask("/circuit", { ...order, url: `${upstream.url}/b?c` });
+  assert.deepEqual([read.state, read.trips, read.calls, read.transient, read.refused], ["open", 1, 2, 1, 1]);
+  assert.ok(read.retryAfterMs > 0);
+  const forced = { url: "https://never.called/x", guard: { ...OPENING, name: "forced" }, force: true };
+  const circuit = await worker.ask("/circuit", forced);
+  assert.deepEqual([circuit.state, circuit.calls], ["forced-open", undefined]);
+  assert.deepEqual(circuit.events.map(({ type, key }) => [type, key]), [["opened", "https://never.called"]]);
+});
+
+test("while the engine is lent nothing is answered by another one: an error, or no answer and a word in the log", async (t) => {
+  const upstream = await startUpstream(t, ok);
+  const order = { url: upstream.url, guard: { ...OPENING, name: "lent" } };
+  await worker.ask("/", order);
+  const { knows, made, answers, afterwards } = await worker.ask("/lent", order);
+  assert.deepEqual([knows, answers, afterwards], [true, Array(6).fill(false), true]);
+  assert.match(made, /inside with_engine/);
+  await until(() => worker.log().match(/has lent it/g)?.length === answers.length);
+});
+
+const OPENING = { retry: false, breaker: { consecutiveFailures: 1 } };
 const EXAMPLE = new URL("../../../examples/rust-worker/build/", import.meta.url);

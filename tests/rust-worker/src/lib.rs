@@ -27,6 +27,10 @@ async fn fetch(mut request: Request, env: Env, context: Context) -> Result<Respo
         "/vectors" => vectors().into(),
         "/nested" => perform::nested(&JSON::parse(&request.text().await?)?).await?,
         "/panic" => panic!("on purpose: the instance dies, and the runtime's shim makes a fresh one"),
+        "/snapshot" => perform::snapshot(&JSON::parse(&request.text().await?)?)?,
+        "/restore" => perform::restore(&JSON::parse(&request.text().await?)?)?,
+        "/lent" => perform::lent(&JSON::parse(&request.text().await?)?)?,
+        "/circuit" => perform::circuit(&JSON::parse(&request.text().await?)?)?,
         "/many" => perform::many(&JSON::parse(&request.text().await?)?).await?,
         "/dropped" => perform::dropped(&JSON::parse(&request.text().await?)?).await?,
         "/service" => {

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use forbear::worker::{Config, Done, Failed, Guard};
+use forbear::event::VerdictWord;
+use forbear::policy::circuit_breaker::CircuitBreaker;
+use forbear::worker::{Config, Done, Failed, Guard, Restored};
+use forbear::{Kind, RefusalReason, StackConfig};
 use worker::js_sys::{Array, Date, JSON};
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen_futures::spawn_local;
@@ -92,6 +95,71 @@ pub async fn many(order: &JsValue) -> Result<JsValue> {
         }
     }
     Ok(((core::arch::wasm32::memory_size(0) - before) as f64 * 65_536.0).into())
+}
+
+/// What the guard has learned, byte by byte.
+pub fn snapshot(order: &JsValue) -> Result<JsValue> {
+    let (guard, _) = guard_for(&get(order, "guard"))?;
+    Ok(guard.snapshot().into_iter().flatten().map(JsValue::from).collect::<Array>().into())
+}
+
+/// Takes over what `saved` has, and says what became of it.
+pub fn restore(order: &JsValue) -> Result<JsValue> {
+    let (guard, _) = guard_for(&get(order, "guard"))?;
+    let bytes: Vec<u8> =
+        Array::from(&get(order, "saved")).iter().filter_map(|byte| byte.as_f64()).map(|byte| byte as u8).collect();
+    let Ok(Restored { restored, dropped }) = guard.restore(&bytes) else { return Ok(false.into()) };
+    let words = |kinds: Vec<Kind>| kinds.into_iter().map(|kind| JsValue::from(kind.word())).collect::<Array>();
+    let answer = Answer::default();
+    answer.set("restored", words(restored));
+    answer.set("dropped", words(dropped));
+    Ok(answer.done())
+}
+
+/// What a guard answers while another one has lent the engine, and whether both are what they were afterwards.
+pub fn lent(order: &JsValue) -> Result<JsValue> {
+    let (guard, _) = guard_for(&get(order, "guard"))?;
+    let url = text(order, "url").unwrap_or_default();
+    let outside = guard.key(&url);
+    let answer = Answer::default();
+    guard.with_engine(|_, _, _| {
+        answer.set("knows", outside.is_some() && guard.key(&url) == outside);
+        answer
+            .set("made", Guard::new(StackConfig::default()).map_or_else(|error| error.to_string(), |_| String::new()));
+        let answers = [
+            guard.with_engine(|_, _, _| ()).is_some(),
+            guard.metrics(url.as_str()).is_some(),
+            guard.breaker(url.as_str()).is_some(),
+            guard.operate(url.as_str(), |_: &mut CircuitBreaker, _, _| ()).is_some(),
+            guard.snapshot().is_some(),
+            guard.restore(&[]).is_ok(),
+        ];
+        answer.set("answers", answers.into_iter().map(JsValue::from).collect::<Array>());
+    });
+    answer.set("afterwards", guard.metrics(url.as_str()).is_some());
+    Ok(answer.done())
+}
+
+/// What there is to read of a circuit, which an operator forces open before if the order says so.
+pub fn circuit(order: &JsValue) -> Result<JsValue> {
+    let (guard, events) = guard_for(&get(order, "guard"))?;
+    let url = text(order, "url").unwrap_or_default();
+    if is(order, "force") {
+        guard.operate(url.as_str(), |breaker: &mut CircuitBreaker, key, cx| breaker.force_open(key, cx));
+    }
+    let answer = Answer::default();
+    if let Some(circuit) = guard.breaker(url.as_str()) {
+        answer.set("state", circuit.state.word());
+        answer.set("trips", circuit.trips);
+        answer.set("retryAfterMs", circuit.retry_after.map(|wait| wait.as_millis() as f64));
+    }
+    if let Some(metrics) = guard.metrics(url.as_str()) {
+        answer.set("calls", metrics.calls);
+        answer.set("transient", metrics.verdict(VerdictWord::Transient));
+        answer.set("refused", metrics.refusal(RefusalReason::CircuitOpen));
+    }
+    answer.set("events", events);
+    Ok(answer.done())
 }
 
 /// A call that is dropped while it waits: what the engine holds of it afterwards.

@@ -86,7 +86,7 @@ pub fn metrics(guard: &Guard, key: Option<&str>) -> JsValue {
     let known = guard.with_engine(|engine, stack, now| {
         engine.object(stack, Kind::Breaker).is_some_and(|breaker| engine.read(breaker, key, now, &mut numbers))
     });
-    if known {
+    if known == Some(true) {
         let breaker = Answer::default();
         for (figure, number) in figures.iter().zip(numbers) {
             match figure.kind {
