@@ -21,7 +21,7 @@ export type Told = { seq: number; type: string; at: number };
 const MOST_GUARDS = 200;
 const MOST_TOLD = 256;
 /** What is worth a line. What every call tells (`sent`, `done`, …) is in the calls' own records. */
-const WORTH_TELLING = ["opened", "halfOpen", "closed", "limitChanged", "rateChanged", "exhausted", "waited"] as const;
+const WORTH_TELLING = ["opened", "halfOpen", "closed", "hedge", "limitChanged", "rateChanged", "exhausted", "waited"] as const;
 
 const usual = watched(PRESETS.usual, guard);
 let shelf = freshShelf();

@@ -59,6 +59,8 @@ words! {
         Headroom = "headroom",
         /// Attempts took longer.
         Latency = "latency",
+        /// Half of it is tried for a while, or has been.
+        Probe = "probe",
         /// The upstream said that it has too much to do.
         Overload = "overload",
         /// An attempt was cut by its limit.

@@ -6,8 +6,10 @@ use std::process::ExitCode;
 use forbear::RefusalReason;
 
 use crate::day::{self, Stretch, Tally, Watch};
+use crate::limits::{self, Found};
 use crate::published::SUBJECTS;
-use crate::rows::{Row, Subject};
+use crate::queues::Load;
+use crate::rows::{Row, Subject, figure};
 
 /// A day, told as it passes, and how fast it was.
 pub fn day() -> ExitCode {
@@ -101,6 +103,39 @@ pub fn published() -> ExitCode {
         off += rows.iter().filter(|row| !row.ok).count();
     }
     println!("\n{} of {all} figures are found again", all - off);
+    if off == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Every upstream, and what was found there.
+pub fn limits() -> ExitCode {
+    println!(
+        "A limiter that begins at 20, before so many workers, each busy so long with a call: in the mean the limit, how much"
+    );
+    println!(
+        "of the workers' time is used, the median latency in service times, and how many calls are refused. The load is a"
+    );
+    println!("crowd that always wants more, or so many calls at random for each that can be served\n");
+    println!("    algorithm  service      load   workers    ms    limit    used  median  refused");
+    let mut off = 0;
+    for found in limits::found() {
+        let mark = if found.holds() { "✓" } else { "✗" };
+        let Found { world, seen } = &found;
+        let (algorithm, service) = (format!("{:?}", world.config.algorithm), format!("{:?}", world.service));
+        let (load, refused) = match world.load {
+            Load::Crowd => ("crowd".into(), String::new()),
+            Load::Open(load) => (figure(load), format!("{:>7.1}%", 100.0 * seen.refused)),
+        };
+        let line = format!(
+            "  {mark} {algorithm:<10} {service:<12} {load:<6} {:>7} {:>5} {:>8.1} {:>6.1}% {:>7.2} {refused}",
+            world.workers,
+            world.service_ms,
+            seen.limit,
+            100.0 * seen.used,
+            seen.median
+        );
+        println!("{}", line.trim_end());
+        off += usize::from(!found.holds());
+    }
     if off == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

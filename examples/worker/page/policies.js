@@ -53,7 +53,7 @@ export const POLICIES = {
   },
   concurrencyLimiter: {
     label: "Concurrency limiter",
-    gist: "finds how many at once go without a queue",
+    gist: "finds how many at once go with a short queue",
     words: { vegas: "Vegas", gradient2: "Gradient2", aimd: "AIMD" },
     read: (now) => now && `${now.inFlight} of ${now.limit} at once${now.baselineMs > 0 ? `, ${ms(now.baselineMs)} without a queue` : ""}`,
   },
@@ -82,6 +82,7 @@ export const TOLD = {
   rateChanged: ({ rate, requests, accepts }) =>
     rate > 0 ? `The throttler refuses ${percent(rate)}: ${accepts} of ${requests} were accepted` : "The throttler lets everything pass again",
   exhausted: ({ firsts, repeats }) => `The budget did not pay: ${count(repeats, "repeat")} for ${count(firsts, "call")} are enough`,
+  hedge: ({ step, attempt }) => HEDGES[step]?.(attempt),
   waited: ({ waitedMs }) => `A turn in line came after ${ms(waitedMs)}`,
 };
 
@@ -89,4 +90,10 @@ const TRIGGERS = {
   "failure-rate": "too many failures", "slow-rate": "too slow", "consecutive-failures": "ten failures in a row",
   "probe-failed": "the probe failed", "probe-timeout": "the probe took too long",
 };
-const WHYS = { headroom: "there is room", latency: "calls take longer", overload: "the upstream is overloaded", timeout: "an attempt timed out", stale: "nothing is known any more" };
+const HEDGES = {
+  started: (attempt) => `Attempt ${attempt} starts beside a slow one`,
+  won: (attempt) => `Attempt ${attempt} of several answered first`,
+  "budget-exhausted": () => "The budget did not pay for a hedge",
+  "all-failed": () => "All attempts of a hedged round failed",
+};
+const WHYS = { headroom: "there is room", latency: "calls take longer", probe: "it has tried half, or does", overload: "the upstream is overloaded", timeout: "an attempt timed out", stale: "nothing is known any more" };

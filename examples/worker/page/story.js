@@ -90,7 +90,7 @@ function refusal({ readings, plain, guarded }) {
 
 const REFUSES = {
   throttled: (share, { throttler }) => `So few calls are accepted that the throttler keeps **${share}** of them here${throttler ? `, by a chance of ${percent(throttler.rejection)}` : ""}: traffic goes on, so it will notice when the upstream is well.`,
-  "concurrency-limited": (share, { concurrencyLimiter }) => `The concurrency limiter has found that **${concurrencyLimiter?.limit ?? "few"}** at once is what the upstream can do, and refuses **${share}** of calls at once.`,
+  "concurrency-limited": (share, { concurrencyLimiter }) => `The concurrency limiter lets **${concurrencyLimiter?.limit ?? "few"}** run at once by now, and refuses **${share}** of calls at once.`,
   "bulkhead-full": (share, { bulkhead }) => `The bulkhead is full${bulkhead ? `, ${bulkhead.inFlight} at once and ${bulkhead.queued} in line` : ""}: **${share}** of calls are refused at once.`,
   "queue-timeout": (share) => `**${share}** of calls stood in line for too long and were told so.`,
   "rate-limited": (share) => `There are more calls than permits: the rate limiter refuses **${share}** of them, and tells each when to come again.`,

@@ -159,7 +159,7 @@ export const EVENTS: readonly EventSpec[] = [
   ["recorded", ["counted", ["success", "failure"]], ["slow", [false, true]]],
   ["ignored", ["reason", ["cancelled", "rejection", "stale"]]],
   ["rateChanged", "rate", "requests", "accepts"],
-  ["limitChanged", "limit", ["why", ["headroom", "latency", "overload", "timeout", "stale"]], "inFlight", "latencyMs", "baselineMs"],
+  ["limitChanged", "limit", ["why", ["headroom", "latency", "probe", "overload", "timeout", "stale"]], "inFlight", "latencyMs", "baselineMs"],
   ["exhausted", "firsts", "repeats", "tokens"],
   ["hedge", ["step", ["started", "attempt-failed", "won", "budget-exhausted", "deadline-skip", "all-failed"]], "attempt", "latencyMs"],
   ["waited", "waitedMs"],
@@ -185,7 +185,7 @@ export interface EventFacts {
   recorded: { readonly counted: "success" | "failure"; readonly slow: boolean };
   ignored: { readonly reason: "cancelled" | "rejection" | "stale" };
   rateChanged: { readonly rate: number; readonly requests: number; readonly accepts: number };
-  limitChanged: { readonly limit: number; readonly why: "headroom" | "latency" | "overload" | "timeout" | "stale"; readonly inFlight: number; readonly latencyMs: number; readonly baselineMs: number | undefined };
+  limitChanged: { readonly limit: number; readonly why: "headroom" | "latency" | "probe" | "overload" | "timeout" | "stale"; readonly inFlight: number; readonly latencyMs: number; readonly baselineMs: number | undefined };
   exhausted: { readonly firsts: number; readonly repeats: number; readonly tokens: number | undefined };
   hedge: { readonly step: "started" | "attempt-failed" | "won" | "budget-exhausted" | "deadline-skip" | "all-failed"; readonly attempt: number; readonly latencyMs: number | undefined };
   waited: { readonly waitedMs: number };

@@ -35,6 +35,11 @@ pub(super) struct Measured {
 }
 
 impl Algorithm {
+    /// Whether it goes by latencies, which a queue of its own making spoils.
+    pub(super) fn probes(self) -> bool {
+        self != Self::Aimd
+    }
+
     /// The next limit, before its bounds.
     pub(super) fn next(self, measured: Measured) -> u32 {
         let Measured { limit, latency, baseline } = measured;
@@ -75,19 +80,20 @@ fn gradient2(Measured { limit, latency, baseline }: Measured) -> u32 {
     ((4 * u64::from(limit) + next) / 5) as u32
 }
 
-/// The baseline after a window: it falls by a quarter of the way to a latency below it, and rises by little towards one
-/// above it, so that an incident of minutes hardly moves it and a change for good is accepted in the end.
+/// The baseline after a window: it follows by a sixteenth of the way, and rises by 1/256 of itself at most, so that an
+/// incident of minutes moves it little and a change for good is accepted in the end. Up and down alike, since what follows
+/// lucky windows faster than unlucky ones ends below all of them, and no limit grows then.
 ///
 /// All ours. Netflix's Vegas takes the first latency after so many samples for the new baseline, whatever is wrong
-/// then; tower-resilience's never rises; failsafe-go#127: it climbs to the incident's.
+/// then; tower-resilience's never rises; failsafe-go#127: it climbs to the incident's; concurrency-limits#37: the luckiest
+/// sample presses the limit.
 pub(super) fn age(baseline: u32, latency: u32) -> u32 {
     if baseline == 0 {
         latency
     } else if latency < baseline {
-        baseline - (baseline - latency).div_ceil(4)
+        baseline - (baseline - latency).div_ceil(16)
     } else {
-        let gap = latency - baseline;
-        baseline.saturating_add(gap.div_ceil(256).min(baseline.div_ceil(128)))
+        baseline.saturating_add((latency - baseline).div_ceil(16).min(baseline.div_ceil(256)))
     }
 }
 

@@ -21,13 +21,24 @@ struct Run {
     rng: Rng,
     /// In tenths of a per cent of the service time, up and down.
     noise: u64,
+    /// Whether half the limit is being tried.
+    probes: bool,
 }
 
 impl Run {
     fn new(algorithm: Algorithm, workers: usize, service: u64) -> Self {
         let upstream = Upstream { free_at: std::vec![0; workers], service };
         let world = with(algorithm);
-        Self { world, upstream, running: BTreeMap::new(), clock: 0, number: 0, rng: Rng::new(8), noise: 0 }
+        Self {
+            world,
+            upstream,
+            running: BTreeMap::new(),
+            clock: 0,
+            number: 0,
+            rng: Rng::new(8),
+            noise: 0,
+            probes: false,
+        }
     }
 
     fn takes(&mut self) -> u64 {
@@ -51,7 +62,8 @@ impl Run {
         self
     }
 
-    /// For so many milliseconds with a crowd; answers the least and the greatest limit, and how many were served.
+    /// For so many milliseconds with a crowd; answers the least and the greatest limit, probes aside, and how many were
+    /// served.
     fn go(&mut self, ms: u64) -> (u32, u32, u32) {
         let (until, mut least, mut most, mut served) = (self.clock + ms, u32::MAX, 0, 0);
         while self.clock < until {
@@ -72,8 +84,13 @@ impl Run {
                 self.world.end(KEY, note, Verdict::Success, took);
                 served += 1;
             }
-            least = least.min(self.world.limit());
-            most = most.max(self.world.limit());
+            for why in self.world.told_why() {
+                self.probes = why == LimitReason::Probe && !self.probes;
+            }
+            if !self.probes {
+                least = least.min(self.world.limit());
+                most = most.max(self.world.limit());
+            }
         }
         (least, most, served)
     }
