@@ -208,6 +208,17 @@ mod tests {
     }
 
     #[test]
+    fn of_the_next_one_it_is_the_rank_among_one_more_and_the_greatest_where_they_are_too_few() {
+        let rank = |count, percent| {
+            let quantile = samples(count, |number| number + 1).quantile_of_next(Ratio::from_percent(percent));
+            quantile.map(|quantile| quantile.as_nanos() / 1_000_000)
+        };
+        assert_eq!([1, 10, 50, 90, 91, 100].map(|percent| rank(9, percent)), [1, 1, 5, 9, 9, 9].map(Some));
+        assert_eq!([50, 51, 90, 94, 95, 96].map(|percent| rank(19, percent)), [10, 11, 18, 19, 19, 19].map(Some));
+        assert_eq!((rank(1, 1), rank(0, 50)), (Some(1), None));
+    }
+
+    #[test]
     fn damaged_bytes_are_refused() {
         let bytes = saved(&samples(300, |number| number));
         for end in 0..bytes.len() {

@@ -28,9 +28,19 @@ fn measured(keys: &[Key]) -> Pace {
 }
 
 fn saved(pace: &Pace) -> Vec<u8> {
+    saved_at(NOW, pace)
+}
+
+fn saved_at(now: Instant, pace: &Pace) -> Vec<u8> {
     let mut out = Writer::default();
-    pace.save(NOW, &mut out);
+    pace.save(now, &mut out);
     out.finish()
+}
+
+fn restored_at(now: Instant, bytes: &[u8]) -> Pace {
+    let mut pace = pace();
+    pace.restore(now, &mut Reader::new(bytes)).unwrap();
+    pace
 }
 
 #[test]
@@ -77,4 +87,29 @@ fn g6_a_window_that_is_not_over_goes_on_where_it_is_restored() {
     assert_eq!(there.read(OTHER, NOW), None);
     there.sample(OTHER, Ran::Whole(ms(40)), NOW);
     assert_eq!(there.read(OTHER, NOW), Some(ms(40)));
+}
+
+#[test]
+fn g6_what_is_restored_ends_when_it_would_have_ended() {
+    let there = NOW + ms(1_000_000);
+    // 50 of 60 seconds of its window are over, and what that tells holds for two more.
+    let within = restored_at(there, &saved_at(NOW + ms(50_000), &measured(&[OTHER])));
+    // The window is over for 30 seconds, and nothing came since.
+    let beyond = restored_at(there, &saved_at(NOW + ms(90_000), &measured(&[OTHER])));
+    for (pace, left_ms) in [(within, 130_000), (beyond, 90_000)] {
+        assert_eq!(pace.read(OTHER, there + ms(left_ms - 1)), Some(ms(40)));
+        assert_eq!(pace.read(OTHER, there + ms(left_ms)), None);
+    }
+}
+
+#[test]
+fn g6_what_is_not_there_has_no_age() {
+    let unmeasured = |now| {
+        let mut pace = pace();
+        (0..19).for_each(|_| pace.sample(OTHER, Ran::Whole(ms(40)), now));
+        saved_at(now, &pace)
+    };
+    assert_eq!(unmeasured(NOW), unmeasured(NOW + ms(77)));
+    let without_samples = saved_at(NOW + ms(90_000), &measured(&[OTHER]));
+    assert!(without_samples.ends_with(&0_u64.to_le_bytes()), "a window that has not begun");
 }
