@@ -8,6 +8,7 @@ use forbear::{HostTime, Outcome, RefusalReason, Rejection};
 
 use crate::bindings::{ErrorCode, Fields, Response, wit_future};
 use crate::clock::{now, wall_now_ms};
+use crate::site;
 
 /// What an attempt's end says about the upstream.
 pub fn of(result: &Result<Response, ErrorCode>) -> Outcome {
@@ -18,27 +19,39 @@ pub fn of(result: &Result<Response, ErrorCode>) -> Outcome {
 }
 
 /// What the caller hears of a refusal, which ends `at` that instant. A call that ran out of time after something was sent has
-/// timed out.
+/// timed out. Why it was refused only a response can say, for which the caller must be prepared.
 pub fn refused(refusal: Rejection, at: Option<HostTime>, sent: bool) -> Result<Response, ErrorCode> {
-    match refusal.reason {
-        RefusalReason::DeadlineExceeded if sent => timed_out(),
-        _ if cfg!(feature = "handler") => Ok(answer(UNAVAILABLE, at)),
-        _ => Err(ErrorCode::HttpRequestDenied),
+    let Rejection { reason, policy } = refusal;
+    let explains = site::with(|site| site.door.explains)?;
+    if reason == RefusalReason::DeadlineExceeded && sent {
+        return timed_out();
     }
-}
-
-/// What the caller hears of an attempt or a call whose time was up.
-pub fn timed_out() -> Result<Response, ErrorCode> {
-    if cfg!(feature = "handler") { Ok(answer(GATEWAY_TIMEOUT, None)) } else { Err(ErrorCode::HttpResponseTimeout) }
-}
-
-/// Before a handler the middleware is the server. Of an error its host would make a 500, which tells the client nothing.
-fn answer(status: u16, at: Option<HostTime>) -> Response {
+    if !explains && !cfg!(feature = "handler") {
+        return Err(ErrorCode::HttpRequestDenied);
+    }
     let headers = Fields::new();
     if let Some(at) = at {
         let seconds = at.since(now()).as_millis_ceil().div_ceil(MILLIS_PER_SECOND);
         let _ = headers.append("retry-after", seconds.to_string().as_bytes());
     }
+    if explains {
+        let why = [reason.word(), ";policy=", policy.word()].concat();
+        let _ = headers.append("forbear-refused", why.as_bytes());
+    }
+    Ok(answer(UNAVAILABLE, headers))
+}
+
+/// What the caller hears of an attempt or a call whose time was up.
+pub fn timed_out() -> Result<Response, ErrorCode> {
+    if cfg!(feature = "handler") {
+        Ok(answer(GATEWAY_TIMEOUT, Fields::new()))
+    } else {
+        Err(ErrorCode::HttpResponseTimeout)
+    }
+}
+
+/// Before a handler the middleware is the server. Of an error its host would make a 500, which tells the client nothing.
+fn answer(status: u16, headers: Fields) -> Response {
     let (response, _) = Response::new(headers, None, wit_future::new(|| Ok(None)).1);
     let _ = response.set_status_code(status);
     response

@@ -14,7 +14,7 @@ use crate::clock::now;
 #[cfg(feature = "state")]
 use crate::keeper::Keeper;
 use crate::names::Names;
-use crate::settings::{self, Door, Settings};
+use crate::settings::{self, Door};
 
 #[cfg(feature = "state")]
 mod learned;
@@ -59,10 +59,9 @@ pub fn with<T>(act: impl FnOnce(&mut Site) -> T) -> Result<T, ErrorCode> {
 impl Site {
     fn open() -> Result<Self, String> {
         let pairs = store::get_all().map_err(|_| String::from("forbear: the configuration cannot be read"))?;
-        let Settings { stack, door } =
-            settings::read(pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
+        let settings = settings::read(pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
         let mut engine = Engine::default();
-        let stack = engine.add_stack(stack).map_err(|error| settings::refusal(&error))?;
+        let stack = engine.add_stack(settings.stack).map_err(|error| settings::refusal(&error))?;
         let (word, _) = insecure_seed::get_insecure_seed();
         let (names, random, sleepers) = (Names::default(), Rng::new(word), Vec::new());
         Ok(Self {
@@ -71,9 +70,9 @@ impl Site {
             names,
             random,
             sleepers,
-            door,
+            door: settings.door,
             #[cfg(feature = "state")]
-            keeper: Keeper::new(String::from("default")),
+            keeper: Keeper::new(settings.state),
         })
     }
 

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { echo, ok, onceOthersLeft, refusingUpstream, reset, slow, stallHeaders, startUpstream, status } from "../../../js/test/support/upstream.mjs";
-import { serveGuarded } from "./support/serve.mjs";
+import { ONE_INSTANCE, serveGuarded } from "./support/serve.mjs";
 
 const QUICK = "retry.backoff.base = 1ms\nretry.backoff.cap = 5ms\nretry.budget = off\n";
 const post = { method: "POST", body: "the whole body", headers: { "idempotency-key": "7" } };
@@ -63,6 +63,17 @@ test("an open circuit refuses at once, for the origin that failed and for no oth
   assert.deepEqual([refused.status, await refused.text()], [502, "ErrorCode::HttpRequestDenied"]);
   assert.equal(failing.seen.length, 3);
   assert.equal((await server.ask(fine)).status, 200);
+});
+
+test("where refusals are responses, they say why, by which policy, and when to come again", async (t) => {
+  const settings = "retry = off\nrefusals = response\nbreaker.consecutiveFailures = 1\nbreaker.openFor = 1m\nbreaker.openJitter = 0";
+  const server = await serveGuarded(t, settings, { flags: ONE_INSTANCE });
+  const failing = await startUpstream(t, status(500));
+  assert.equal((await server.ask(failing)).status, 500);
+  const { status: refused, headers } = await server.ask(failing);
+  assert.deepEqual([refused, headers.get("forbear-refused")], [503, "circuit-open;policy=breaker"]);
+  const seconds = Number(headers.get("retry-after"));
+  assert.ok(seconds > 50 && seconds <= 60, `${seconds} s`);
 });
 
 test("a second attempt beside one that is slow answers, and the slow one is given up", async (t) => {

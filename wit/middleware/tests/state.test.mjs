@@ -30,7 +30,7 @@ async function askAndLearn(server, upstream, store) {
 
 test("instances that live for a request open a circuit together, for the origin that failed and for no other", async (t) => {
   const store = await startUpstream(t, keeping());
-  const server = await serveGuarded(t, `${THIRD_FAILURE}breaker.openFor = 1m`, { flags: INSTANCE_A_REQUEST, store });
+  const server = await serveGuarded(t, `${THIRD_FAILURE}breaker.openFor = 1m\nstate = shop`, { flags: INSTANCE_A_REQUEST, store });
   const [failing, fine] = [await startUpstream(t, status(500)), await startUpstream(t, ok)];
   for (let call = 0; call < 3; call++) {
     assert.equal(await askAndLearn(server, failing, store), 500);
@@ -40,6 +40,7 @@ test("instances that live for a request open a circuit together, for the origin 
   assert.deepEqual([refused.status, await refused.text()], [502, "ErrorCode::HttpRequestDenied"]);
   assert.equal(failing.seen.length, 3);
   assert.equal((await server.ask(fine)).status, 200);
+  assert.deepEqual([...new Set(store.seen.map(({ url }) => url))], ["/shop"]);
 });
 
 test("without a store every instance begins anew", async (t) => {

@@ -24,6 +24,8 @@ pub struct Settings {
     pub stack: StackConfig,
     /// What is its own.
     pub door: Door,
+    /// The name under which what was learned is kept, where it is.
+    pub state: String,
 }
 
 /// How requests come in.
@@ -33,6 +35,8 @@ pub struct Door {
     pub replay: u64,
     /// Whether each origin has state of its own.
     pub by_origin: bool,
+    /// Whether refusals are told by a response that says why, in place of an error.
+    pub explains: bool,
 }
 
 /// Reads what a store of configuration has; what does not begin with `forbear.` is somebody else's.
@@ -45,7 +49,7 @@ pub fn read<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Setti
 
 fn read_as<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, choice: Choice) -> Result<Settings, String> {
     let mut reader = Reader {
-        settings: Settings { stack: StackConfig::OFF, door: Door { replay: REPLAY_BYTES, by_origin: true } },
+        settings: Settings { stack: StackConfig::OFF, door: DOOR, state: String::from("default") },
         choice,
         named: Vec::new(),
         off: Vec::new(),
@@ -117,16 +121,21 @@ impl Reader {
         }
         let door = &mut self.settings.door;
         match (name, given) {
-            ("replay", _) if self.choice.own.contains(&"replay") => {
-                door.replay = value::bytes(given).ok_or_else(|| wrong(given, "a size from 0 to 16MiB"))?
-            }
-            ("key", "origin") => door.by_origin = true,
-            ("key", "none") => door.by_origin = false,
-            ("key", _) => return Err(wrong(given, "origin or none")),
-            _ => match name.split_once('.') {
+            _ if !self.choice.own.contains(&name) => match name.split_once('.') {
                 Some((policy, option)) => self.read_option(policy, option, given)?,
                 None => self.read_switch(name, given)?,
             },
+            ("replay", _) => door.replay = value::bytes(given).ok_or_else(|| wrong(given, "a size from 0 to 16MiB"))?,
+            ("key", "origin") => door.by_origin = true,
+            ("key", "none") => door.by_origin = false,
+            ("key", _) => return Err(wrong(given, "origin or none")),
+            ("refusals", "error") => door.explains = false,
+            ("refusals", "response") => door.explains = true,
+            ("refusals", _) => return Err(wrong(given, "error or response")),
+            ("state", "") => return Err(wrong(given, "a name")),
+            ("state", _) => self.settings.state = String::from(given),
+            // What the gate has read for itself.
+            _ => {}
         }
         Ok(())
     }
@@ -214,7 +223,7 @@ const MIDDLEWARE: Choice = Choice {
     policies: Kind::ALL,
     // Retry has a budget of its own.
     usual: &[Kind::Deadline, Kind::Retry, Kind::Breaker, Kind::AttemptTimeout],
-    own: &["replay", "key"],
+    own: &["replay", "key", "refusals", "state"],
 };
 const BUDGET: &str = "budget";
 const OTHERWISE: &[(&str, &str)] = &[
@@ -225,6 +234,7 @@ const OTHERWISE: &[(&str, &str)] = &[
     ("retryBudget.", "budget."),
     ("circuitBreaker.", "breaker."),
 ];
+const DOOR: Door = Door { replay: REPLAY_BYTES, by_origin: true, explains: false };
 /// How much of a body is kept where nobody says. Ours: forms and documents, not uploads.
 const REPLAY_BYTES: u64 = 64 * 1024;
 

@@ -36,7 +36,7 @@ pub fn read<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<GateS
         }
     }
     let choice = if waits { WAITING } else { CHOICE };
-    let Settings { stack, door: Door { by_origin, .. } } = read_as(rest.into_iter(), choice)?;
+    let Settings { stack, door: Door { by_origin, .. }, .. } = read_as(rest.into_iter(), choice)?;
     let learns = if stack.breaker.is_some() { Kind::Breaker } else { Kind::Throttler };
     if !waits && (stack.breaker.is_some() || stack.throttler.is_some()) {
         return Err(["forbear: ", learns.word(), NOTHING_TO_LEARN].concat());

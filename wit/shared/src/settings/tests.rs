@@ -16,12 +16,13 @@ fn wrong(text: &str) -> String {
 
 #[test]
 fn without_a_word_the_usual_policies_are_on_with_their_defaults() {
-    let Settings { stack, door } = settings("").unwrap();
+    let Settings { stack, door, state } = settings("").unwrap();
     assert_eq!(stack.deadline, Some(deadline::Config::default()));
     assert_eq!(stack.retry, Some(retry::Config::default()));
     assert_eq!(stack.breaker, Some(Part::Own(circuit_breaker::Config::default())));
     assert!(stack.attempt_timeout.is_some() && stack.hedge.is_none() && stack.bulkhead.is_none());
-    assert_eq!(door, Door { replay: 65_536, by_origin: true });
+    assert_eq!(door, Door { replay: 65_536, by_origin: true, explains: false });
+    assert_eq!(state, "default");
 }
 
 #[test]
@@ -39,8 +40,10 @@ fn every_kind_of_value_is_read() {
         bulkhead.queueTimeout = 250ms
         replay = 1MiB
         key = none
+        refusals = response
+        state = shop
     ";
-    let Settings { stack, door } = settings(text).unwrap();
+    let Settings { stack, door, state } = settings(text).unwrap();
     assert_eq!(stack.deadline.unwrap().total, Duration::from_millis(2_500));
     let repeats = stack.retry.unwrap();
     assert_eq!((repeats.attempts, repeats.budget), (4, false));
@@ -50,7 +53,8 @@ fn every_kind_of_value_is_read() {
     assert_eq!((stack.attempt_timeout, stack.hedge), (None, Some(hedge::Config::default())));
     let Some(Part::Own(bulkhead::Config { queue_timeout, .. })) = stack.bulkhead else { panic!() };
     assert_eq!(queue_timeout, Some(Duration::from_millis(250)));
-    assert_eq!(door, Door { replay: 1_048_576, by_origin: false });
+    assert_eq!(door, Door { replay: 1_048_576, by_origin: false, explains: true });
+    assert_eq!(state, "shop");
 }
 
 #[test]
@@ -78,6 +82,8 @@ fn what_is_not_understood_is_refused_by_name_value_and_range() {
     assert_eq!(wrong("retry.budget = maybe"), "forbear: retry.budget = maybe: give on or off");
     assert_eq!(wrong("retry = yes"), "forbear: retry = yes: give on or off");
     assert_eq!(wrong("key = host"), "forbear: key = host: give origin or none");
+    assert_eq!(wrong("refusals = 503"), "forbear: refusals = 503: give error or response");
+    assert_eq!(wrong("state ="), "forbear: state = : give a name");
     assert_eq!(wrong("replay = 1GiB"), "forbear: replay = 1GiB: give a size from 0 to 16MiB");
     assert!(
         wrong("retry.atempts = 2").starts_with("forbear: retry.atempts: there is no such option; retry has attempts, ")
