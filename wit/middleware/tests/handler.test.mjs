@@ -41,7 +41,7 @@ test("a handler that takes too long is answered for, left to itself, and takes n
 
 test("a handler that is not called is answered for, with the time from which it will be", async (t) => {
   const upstream = await startUpstream(t, status(500), ok);
-  const server = await serveExample(t, upstream, "retry = off\nbreaker.consecutiveFailures = 1\nbreaker.openFor = 1m", "handler");
+  const server = await serveExample(t, upstream, "retry = off\nbreaker.consecutiveFailures = 1\nbreaker.openFor = 1m\nbreaker.openJitter = 0", "handler");
   assert.equal((await server.ask(upstream)).status, 500);
   const refused = await server.ask(upstream);
   assert.deepEqual([refused.status, await refused.text()], [503, ""]);
