@@ -103,6 +103,25 @@ test("whatever the store does, requests go through, and wait for it for a tenth 
   assert.doesNotMatch(server.said(), /trap|panic/);
 });
 
+test("callers that leave while the store is asked or written take nobody along", async (t) => {
+  let turn = 0;
+  const keeps = keeping();
+  const moods = [keeps, stallHeaders, slow(30), reset, stallBody(), keeps];
+  const store = await startUpstream(t, (...all) => moods[turn++ % moods.length](...all));
+  const server = await serveGuarded(t, "retry.backoff.base = 1ms", { flags: ["--max-instance-reuse-count=3"], store });
+  const upstream = await startUpstream(t, slow(20), ok, status(503), ok);
+  const patience = [5, 20, 60, 130, 1_000];
+  for (let round = 0; round < 3; round++) {
+    await Promise.all(Array.from({ length: 30 }, async (_, place) => {
+      const headers = { "x-patience": String(patience[place % patience.length]) };
+      const client = AbortSignal.timeout(place % 7 === 0 ? 40 : 10_000);
+      await server.ask(upstream, { headers, signal: client }).then((response) => response.text(), () => {});
+    }));
+  }
+  assert.equal(await (await server.ask(upstream)).text(), "fine");
+  assert.doesNotMatch(server.said(), /trap|panic|failed/);
+});
+
 test("a store that denies is asked once, and not written to", async (t) => {
   const store = await startUpstream(t, status(403));
   const server = await serveGuarded(t, "retry = off", { flags: ONE_INSTANCE, store });
