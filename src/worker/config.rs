@@ -1,7 +1,7 @@
 //! A guard's configuration: the engine's own, or read from the document that the JavaScript package takes too.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Display;
 
@@ -10,6 +10,7 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 
 use crate::config::OptionKind;
 use crate::config::wording::{Expected, Listed};
+use crate::engine::Engine;
 use crate::registry::Kind;
 use crate::stack_config::StackConfig;
 
@@ -32,7 +33,7 @@ impl Config {
     ///
     /// # Errors
     /// Names the place in the document, what stands there and what may: `timeout.total: "10 parsecs" is not allowed; expected
-    /// 1ms to 24h …`. What does not go together is told by [`Guard::new`](super::Guard::new).
+    /// 1ms to 24h …`.
     pub fn from_js(document: &JsValue) -> Result<Self, serde_wasm_bindgen::Error> {
         serde_wasm_bindgen::from_value(document.clone())
     }
@@ -77,6 +78,9 @@ fn read(document: Value) -> Result<Config, String> {
             },
         }
     }
+    // A document shares nothing, so that any engine can tell whether its values go together.
+    let checked = Engine::default().add_stack(config.stack.clone());
+    checked.map_err(|error| if error.policy == Kind::Budget { format!("retry.{error}") } else { error.to_string() })?;
     Ok(config)
 }
 
@@ -274,6 +278,16 @@ mod tests {
             let all = parse(json).unwrap_err();
             assert!(all.contains(told), "{json}: {all}");
         }
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_told_where_it_is_read() {
+        let budget = r#"{"retry": {"budget": {"kind": "wallet", "ratio": 0.3}}}"#;
+        assert!(parse(budget).unwrap_err().starts_with("retry.budget.ratio: 0.3 is not allowed beside this kind"));
+        let breaker = r#"{"breaker": {"minCalls": 500}}"#;
+        assert!(
+            parse(breaker).unwrap_err().starts_with("breaker.minCalls: 500 is not allowed beside the other options")
+        );
     }
 
     #[test]
