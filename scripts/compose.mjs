@@ -7,20 +7,41 @@ import { resolve } from "node:path";
 import { inRoot, isMain, main, options, say, Stop } from "./run.mjs";
 import { compose, FORMS } from "./middleware.mjs";
 
-const USAGE = "npm run compose -- app.wasm -o guarded.wasm [--config settings.txt | --config host] [--form handler] [--state keyvalue | --state host | --state store.wasm]";
+const STATES = ["none", "host", "keyvalue"];
+const USAGE = `npm run compose -- app.wasm -o guarded.wasm [options]
+
+  -o, --out FILE                              where the composed component goes
+  --config FILE | host                        settings; left out: the usual policies with their defaults
+  --form client | handler | gate              what is guarded: requests that it sends (found out), or that it gets (handler)
+  --state none | keyvalue | host | STORE      where what was learned is kept; left out: nowhere
+  -h, --help                                  this
+
+  docs/middleware.md tells more.`;
 
 if (isMain(import.meta.url)) {
   main(async () => {
+    const { application, out, config, form, state, help } = asked(process.argv.slice(2));
+    if (help) return void console.log(USAGE);
     // npm runs scripts in the repository's root; paths are meant where the command was typed.
     const here = (path) => resolve(process.env.INIT_CWD ?? ".", path);
-    const words = process.argv.slice(2).map((word) => (word === "-o" ? "--out" : word));
-    const { rest: [application, ...others], out, config, form, state = "none" } = options(words);
-    const areFiles = [out, config ?? "", state].every((word) => typeof word === "string");
-    if (!application || others.length || !out || !areFiles || !FORMS.includes(form ?? "client")) throw new Stop("what to compose and where to put it?", USAGE);
     const settings = config === "host" ? undefined : config === undefined ? noSettings() : here(config);
-    const used = await compose(here(application), here(out), { settings, form, state: ["none", "host", "keyvalue"].includes(state) ? state : here(state) });
+    const used = await compose(here(application), here(out), { settings, form, state: STATES.includes(state) ? state : here(state) });
     say(`${out}: ${application} behind the ${used === "gate" ? "gate for WASI 0.2" : "middleware"}${config === undefined ? ", with the usual policies" : ""}`);
   });
+}
+
+/** What the command line asks for. */
+function asked(words) {
+  const long = words.map((word) => ({ "-o": "--out", "-h": "--help" })[word] ?? word);
+  const { rest: [application, ...others], out, config, form, state = "none", help } = options(["out", "config", "form", "state", "help"], long);
+  if (help) return { help };
+  if (application === undefined) throw new Stop("which component?", USAGE);
+  if (others.length) throw new Stop(`one component at a time, and no ${others.join(" ")}`, USAGE);
+  if (typeof out !== "string") throw new Stop("where to put it?", USAGE);
+  if (config === true) throw new Stop("--config: give a file of settings, or host");
+  if (form !== undefined && !FORMS.includes(form)) throw new Stop(`--form${form === true ? "" : ` ${form}`}: give one of ${FORMS.join(", ")}`);
+  if (state === true) throw new Stop(`--state: give one of ${STATES.join(", ")}, or a component that is a store`);
+  return { application, out, config, form, state };
 }
 
 /** A file that says nothing: the usual policies with their defaults. */

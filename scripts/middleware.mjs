@@ -7,7 +7,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { step, wasmOpt } from "./build.mjs";
-import { captureOutput, inRoot, run, say, Stop } from "./run.mjs";
+import { ask, inRoot, run, saying, Stop } from "./run.mjs";
 import { ensureNodeModules, ensureRustTarget } from "./setup.mjs";
 
 const folder = inRoot("build", "component");
@@ -32,7 +32,10 @@ export async function buildComponent(crate, name, features = []) {
   await ensureNodeModules();
   await ensureRustTarget();
   await buildTool();
-  say(`Compiling ${crate} to wasm (half a minute the first time)`);
+  return saying(`Building ${crate} as a component (up to some minutes the first time)`, () => build(crate, name, features));
+}
+
+async function build(crate, name, features) {
   await run("cargo", ["build", "--quiet", "--release", "--package", crate, "--lib", "--features", features.join(), "--target", "wasm32-unknown-unknown"]);
   const compiled = join(target, "wasm32-unknown-unknown", "release", `${crate.replaceAll("-", "_")}.wasm`);
   const component = join(folder, `${name}.wasm`);
@@ -41,7 +44,7 @@ export async function buildComponent(crate, name, features = []) {
     mkdirSync(folder, { recursive: true });
     const shrunk = join(folder, `${name}.module.wasm`);
     await wasmOpt(compiled, shrunk, ["--flatten", "--simplify-locals-nonesting", "--rereloop", "-Oz", "-Oz", "--dae-optimizing", "--reorder-functions", "--reorder-locals"]);
-    await run(tool, ["componentize", shrunk, component]);
+    ask(tool, ["componentize", shrunk, component]);
   });
   return component;
 }
@@ -49,7 +52,7 @@ export async function buildComponent(crate, name, features = []) {
 /** What a component imports and exports, a line each. */
 export async function interfaceOf(component) {
   await buildTool();
-  return captureOutput(tool, ["interface", component]);
+  return ask(tool, ["interface", component]);
 }
 
 /**
@@ -58,15 +61,15 @@ export async function interfaceOf(component) {
  */
 export async function compose(application, out, { settings, form, state = "none" } = {}) {
   await buildTool();
-  form ??= captureOutput(tool, ["form", application]).trim();
+  form ??= ask(tool, ["form", application]).trim();
   if (form === "gate" && state !== "none") throw new Stop("no store keeps the state of an application of WASI 0.2: its functions are async, which 0.2 has not");
   const middleware = await buildMiddleware(form, state !== "none");
   const configuration = settings && `${out}.configuration.wasm`;
   const store = state === "keyvalue" ? await buildKeyvalue() : ["none", "host"].includes(state) ? undefined : state;
   const parts = [configuration, store].filter(Boolean);
   try {
-    if (settings) await run(tool, ["configure", settings, middleware, configuration]);
-    await run(tool, ["compose", application, middleware, ...parts, out]);
+    if (settings) ask(tool, ["configure", settings, middleware, configuration]);
+    ask(tool, ["compose", application, middleware, ...parts, out]);
     return form;
   } finally {
     if (configuration) rmSync(configuration, { force: true });
@@ -74,4 +77,5 @@ export async function compose(application, out, { settings, form, state = "none"
 }
 
 let built;
-const buildTool = () => (built ??= run("cargo", ["build", "--quiet", "--package", "forbear-wit-tool"]));
+const buildTool = () => (built ??= saying("Building what composes components (up to some minutes the first time)", () =>
+  run("cargo", ["build", "--quiet", "--package", "forbear-wit-tool"])));

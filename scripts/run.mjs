@@ -101,17 +101,43 @@ export function captureOutput(command, args) {
   return stdout;
 }
 
-/** `{ json: "out.json" }` from `--json out.json`; a flag without a value is `true`. What is left over is in `rest`. */
-export function options(args = process.argv.slice(2)) {
+/** What a program of ours prints, to the byte. What it says when it ends badly is the cause. */
+export function ask(command, args) {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd: root, env: machineEnv, encoding: "utf8" });
+  if (status !== 0) throw new Stop(stderr?.trim() || error?.message || `\`${shown(command, args)}\` failed`);
+  return stdout;
+}
+
+/** Says what is being done once it takes a while. */
+export async function saying(text, work) {
+  const timer = setTimeout(() => say(text), A_WHILE_MS);
+  try {
+    return await work();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * `{ json: "out.json" }` from `--json out.json`; a flag without a value is `true`. What is left over is in `rest`. A flag that is
+ * not `known` is refused.
+ */
+export function options(known, args = process.argv.slice(2)) {
   const found = { rest: [] };
   for (let i = 0; i < args.length; i++) {
-    const [, name, joined] = /^--([a-z-]+)(?:=(.*))?$/.exec(args[i]) ?? [];
+    const [, name, joined] = /^--?([A-Za-z][\w-]*)(?:=(.*))?$/.exec(args[i]) ?? [];
+    if (name && !known.includes(name)) {
+      const all = known.map((flag) => `--${flag}`).join(", ");
+      throw new Stop(`there is no option ${args[i].split("=")[0]}`, all ? `there are ${all}` : "leave it out: there are no options");
+    }
     if (!name) found.rest.push(args[i]);
     else if (joined !== undefined) found[name] = joined;
-    else if (args[i + 1] !== undefined && !args[i + 1].startsWith("--")) found[name] = args[++i];
+    else if (args[i + 1] !== undefined && !args[i + 1].startsWith("-")) found[name] = args[++i];
     else found[name] = true;
   }
   return found;
 }
+
+const A_WHILE_MS = 2_000;
 
 export const seconds = (since) => `${((Date.now() - since) / 1000).toFixed(1)} s`;

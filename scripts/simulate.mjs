@@ -8,9 +8,8 @@ import { main, options, run, Stop } from "./run.mjs";
 const FLAGS = ["published", "limits"];
 
 main(async () => {
-  const { rest, ...flags } = options();
+  const { rest, ...flags } = options(FLAGS);
   for (const [name, value] of Object.entries(flags)) {
-    if (!FLAGS.includes(name)) throw new Stop(`there is no --${name}`, `leave it out, or use ${FLAGS.map((flag) => `--${flag}`).join(", ")}`);
     if (value !== true) throw new Stop(`--${name} takes no value, but was given "${value}"`);
   }
   if (rest.length) throw new Stop(`"${rest.join(" ")}" means nothing here`, "`npm run simulate`, `npm run simulate -- --published` or `npm run simulate -- --limits`");

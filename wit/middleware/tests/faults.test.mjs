@@ -104,5 +104,7 @@ test("the host's own configuration is heeded", async (t) => {
 });
 
 test("settings that are wrong are not composed", async (t) => {
-  await assert.rejects(serveGuarded(t, "retry.attempts = 99"), /forbear-wit-tool configure/);
+  await assert.rejects(serveGuarded(t, "retry.attempts = 99"), {
+    message: /settings\.txt: forbear: retry\.attempts = 99: give a whole number from 1 to 15$/,
+  });
 });

@@ -116,9 +116,6 @@ struct Reader {
 
 impl Reader {
     fn read(&mut self, name: &str, given: &str) -> Result<(), String> {
-        if let Some(ours) = name_here(name) {
-            return Err([": there is no such setting; did you mean ", &ours, "?"].concat());
-        }
         let door = &mut self.settings.door;
         match (name, given) {
             _ if !self.choice.own.contains(&name) => match name.split_once('.') {
@@ -188,14 +185,6 @@ impl Reader {
     }
 }
 
-/// What the JavaScript configuration calls otherwise.
-fn name_here(name: &str) -> Option<String> {
-    OTHERWISE.iter().find_map(|(there, here)| match name.strip_prefix(there)? {
-        "" => Some(String::from(*here)),
-        rest => there.ends_with('.').then(|| [here, rest].concat()),
-    })
-}
-
 fn wrong(given: &str, allowed: &str) -> String {
     [" = ", given, ": give ", allowed].concat()
 }
@@ -226,14 +215,6 @@ const MIDDLEWARE: Choice = Choice {
     own: &["replay", "key", "refusals", "state"],
 };
 const BUDGET: &str = "budget";
-const OTHERWISE: &[(&str, &str)] = &[
-    ("timeout", "deadline.total or attemptTimeout.attempt"),
-    ("timeout.total", "deadline.total"),
-    ("timeout.attempt", "attemptTimeout.attempt"),
-    ("retry.budget.", "budget."),
-    ("retryBudget.", "budget."),
-    ("circuitBreaker.", "breaker."),
-];
 const DOOR: Door = Door { replay: REPLAY_BYTES, by_origin: true, explains: false };
 /// How much of a body is kept where nobody says. Ours: forms and documents, not uploads.
 const REPLAY_BYTES: u64 = 64 * 1024;

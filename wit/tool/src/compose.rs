@@ -22,10 +22,11 @@ pub fn form_for(application: &[u8]) -> Result<&'static Form, String> {
     let lines = interface::lines(application)?;
     match FORMS.iter().filter(|form| !form.behind && has(&lines, form.place)).collect::<Vec<_>>()[..] {
         [form] => Ok(form),
-        [] => {
-            let has = shown(&lines);
-            Err(format!("it sends no requests: it has neither `{CLIENT}…` nor `{OUTGOING_HANDLER}…`, but {has}"))
-        }
+        [] if shown(&lines).is_empty() => Err("it sends no requests: it imports nothing of wasi:http".to_owned()),
+        [] => Err(candidate(&lines, &[CLIENT, OUTGOING_HANDLER]).unwrap_or_else(|| {
+            let has = shown(&lines).join(", ");
+            format!("it sends no requests: it has neither `{CLIENT}…` nor `{OUTGOING_HANDLER}…`, but {has}")
+        })),
         _ => Err(format!(
             "it has both `{CLIENT}…` and `{OUTGOING_HANDLER}…`: say with --form client or --form gate which"
         )),
@@ -44,20 +45,33 @@ pub fn compose(application: &[u8], middleware: &[u8], parts: &[Vec<u8>]) -> Resu
     let form = form_of(middleware)?;
     let lines = interface::lines(application)?;
     if !has(&lines, form.place) {
-        return Err(format!("it has no `{}…`, whose place the middleware takes, but {}", form.place, shown(&lines)));
+        return Err(candidate(&lines, &[form.place]).unwrap_or_else(|| {
+            let others = shown(&lines);
+            let others = if others.is_empty() { "nothing of wasi:http".to_owned() } else { others.join(", ") };
+            format!("it has no `{}…`, whose place the middleware takes, but {others}", form.place)
+        }));
     }
     let middleware = parts.iter().try_fold(middleware.to_vec(), |middleware, part| connect(part, &middleware))?;
     if form.behind { connect(application, &middleware) } else { connect(&middleware, application) }
 }
 
 fn has(lines: &[String], beginning: &str) -> bool {
-    lines.iter().any(|line| line.starts_with(beginning))
+    lines.iter().any(|line| line.starts_with(beginning) && !is_candidate(line))
+}
+
+/// What to tell whose interface has this place in a version from before its release, which nothing else fits.
+fn candidate(lines: &[String], places: &[&str]) -> Option<String> {
+    let line = lines.iter().find(|line| is_candidate(line) && places.iter().any(|place| line.starts_with(place)))?;
+    Some(format!("it has `{line}`, which is no release: build it for 0.3.0 or newer, in Rust with wasip3 0.7 or newer"))
+}
+
+fn is_candidate(line: &str) -> bool {
+    line.rsplit_once('@').is_some_and(|(_, version)| version.contains('-'))
 }
 
 /// What of its interface is about HTTP.
-fn shown(lines: &[String]) -> String {
-    let lines: Vec<&str> = lines.iter().map(String::as_str).filter(|line| line.contains(" wasi:http/")).collect();
-    if lines.is_empty() { "nothing of wasi:http".to_owned() } else { lines.join(", ") }
+fn shown(lines: &[String]) -> Vec<&str> {
+    lines.iter().map(String::as_str).filter(|line| line.contains(" wasi:http/")).collect()
 }
 
 /// The socket, with whatever it imports that the plug exports taken from there.
@@ -112,8 +126,24 @@ mod tests {
         assert_eq!(form(&["wasi:http/types@0.3.0", "wasi:http/client@0.3.2"]), Ok("client"));
         assert_eq!(form(&["wasi:http/types@0.2.12", "wasi:http/outgoing-handler@0.2.12"]), Ok("gate"));
         assert!(form(&["wasi:http/types@0.2.0"]).unwrap_err().ends_with("but import wasi:http/types@0.2.0"));
-        assert!(form(&["wasi:cli/stdout@0.2.0"]).unwrap_err().ends_with("but nothing of wasi:http"));
+        assert!(form(&["wasi:cli/stdout@0.2.0"]).unwrap_err().ends_with("it imports nothing of wasi:http"));
         let both = form(&["wasi:http/client@0.3.0", "wasi:http/outgoing-handler@0.2.0"]).unwrap_err();
         assert!(both.contains("it has both") && both.contains("--form client or --form gate"), "{both}");
+    }
+
+    #[test]
+    fn a_version_from_before_the_release_is_told_by_name() {
+        let early = "wasi:http/client@0.3.0-rc-2026-03-15";
+        let said = form(&["wasi:http/types@0.3.0-rc-2026-03-15", early]).unwrap_err();
+        assert!(
+            said.starts_with(&format!("it has `import {early}`, which is no release: build it for 0.3.0")),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_module_is_told_that_it_is_no_component() {
+        let said = form_for(b"\0asm\x01\0\0\0").map(|form| form.name);
+        assert!(said.unwrap_err().starts_with("it is no component but a module"));
     }
 }

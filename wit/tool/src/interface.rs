@@ -1,6 +1,6 @@
 //! What a component asks for and what it offers, by name.
 
-use wasmparser::{Parser, Payload};
+use wasmparser::{Encoding, Parser, Payload};
 
 /// `import …` and `export …`, sorted; the component's own, not those of the modules inside it.
 pub fn lines(component: &[u8]) -> Result<Vec<String>, String> {
@@ -8,6 +8,7 @@ pub fn lines(component: &[u8]) -> Result<Vec<String>, String> {
     let mut depth = 0;
     for payload in Parser::new(0).parse_all(component) {
         match payload.map_err(|error| error.to_string())? {
+            Payload::Version { encoding: Encoding::Module, .. } if depth == 0 => return Err(MODULE.to_owned()),
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth -= 1,
             Payload::ComponentImportSection(section) if depth == 0 => {
@@ -26,3 +27,6 @@ pub fn lines(component: &[u8]) -> Result<Vec<String>, String> {
     lines.sort();
     Ok(lines)
 }
+
+const MODULE: &str =
+    "it is no component but a module: applications are built for wasm32-wasip2, which makes components";

@@ -126,7 +126,7 @@ fn what_javascript_calls_otherwise_is_told_by_its_name_here() {
         ("retry.budget.reserve", "budget.reserve"),
         ("circuitBreaker.openFor", "breaker.openFor"),
     ] {
-        let said = format!("forbear: {there}: there is no such setting; did you mean {here}?");
+        let said = format!("line 1: `{there}` is called {here} here");
         assert_eq!(wrong(&[there, " = 1s"].concat()), said);
     }
     assert!(wrong("timeouts = 1s").contains("there are deadline, "));

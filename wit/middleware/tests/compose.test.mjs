@@ -1,0 +1,36 @@
+// The command line of `npm run compose`.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { inRoot } from "../../../scripts/run.mjs";
+
+test("what is not understood is refused by name, and nothing is built", () => {
+  for (const [words, said] of [
+    [[], /which component\?/],
+    [["app.wasm"], /where to put it\?/],
+    [["app.wasm", "-o"], /where to put it\?/],
+    [["app.wasm", "more.wasm", "-o", "out.wasm"], /one component at a time, and no more\.wasm/],
+    [["app.wasm", "-o", "out.wasm", "--confg", "x"], /there is no option --confg\n.*there are --out, --config, --form, --state, --help/],
+    [["app.wasm", "-o", "out.wasm", "--settings=x"], /there is no option --settings\n/],
+    [["app.wasm", "-o", "out.wasm", "-c", "x"], /there is no option -c\n/],
+    [["app.wasm", "-o", "out.wasm", "--form", "hndler"], /--form hndler: give one of client, handler, gate/],
+    [["app.wasm", "-o", "out.wasm", "--form"], /--form: give one of client, handler, gate/],
+    [["app.wasm", "-o", "out.wasm", "--config"], /--config: give a file of settings, or host/],
+    [["app.wasm", "-o", "out.wasm", "--state"], /--state: give one of none, host, keyvalue, or a component/],
+  ]) {
+    const { status, stdout, stderr } = compose(words);
+    assert.deepEqual([status, stdout], [1, ""], words.join(" "));
+    assert.match(stderr, said);
+  }
+});
+
+test("--help tells what there is", () => {
+  for (const word of ["--help", "-h"]) {
+    const { status, stdout, stderr } = compose([word]);
+    assert.deepEqual([status, stderr], [0, ""]);
+    assert.match(stdout, /^npm run compose -- app\.wasm -o guarded\.wasm \[options\]\n[^]*--config FILE/);
+  }
+});
+
+const compose = (words) => spawnSync(process.execPath, [inRoot("scripts", "compose.mjs"), ...words], { encoding: "utf8" });
