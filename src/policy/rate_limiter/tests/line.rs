@@ -100,6 +100,19 @@ fn g4_who_is_a_little_late_is_waited_for_and_who_is_dead_is_not() {
 }
 
 #[test]
+fn g4_who_costs_nothing_passes_nobody_either() {
+    let mut crowd = Crowd::new(stack(patient(1_000, 1)));
+    (0..3).for_each(|_| _ = crowd.arrive(0));
+    let free = crowd.arrive_with(Key::WHOLE, costing(0), 0);
+    [1, 2].map(|late| crowd.die(late));
+    crowd.run_for(2);
+    // There is a permit, and those ahead of it, who are a little late, would need two.
+    assert_eq!((crowd.available(), crowd.state(free)), (1, State::Waits));
+    crowd.run_for(21);
+    assert_eq!(crowd.who_started(), [0, free]);
+}
+
+#[test]
 fn g4_who_asks_before_its_turn_passes_nobody_who_may_only_be_late() {
     let mut crowd = Crowd::new(stack(patient(1, 1)));
     for _ in 0..3 {
