@@ -87,8 +87,11 @@ export class Attempt<T> implements AttemptContext {
     return this.controller.signal;
   }
 
-  mark(): void {
-    if (this.latencyMs < 0) this.latencyMs = Math.max(0, this.call.site.engine.host.now() - this.startedAt);
+  /** Made when read, for whoever takes it out of its context. */
+  get mark(): () => void {
+    return () => {
+      if (this.latencyMs < 0) this.latencyMs = Math.max(0, this.call.site.engine.host.now() - this.startedAt);
+    };
   }
 
   /** @internal */

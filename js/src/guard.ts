@@ -141,7 +141,7 @@ async function sendPrepared(
   const fresh: RequestInit = { ...init, signal };
   let request: Request | undefined;
   try {
-    if (getBody !== undefined) fresh.body = await getBody();
+    if (getBody !== undefined) Object.assign(fresh, { body: await getBody(), duplex: "half" }); // fetch wants to hear that of streams
     if (prepare !== undefined) {
       request = new Request(input, fresh);
       request = checkRequest((await prepare(request, { attempt })) ?? request);

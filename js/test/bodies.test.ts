@@ -94,6 +94,12 @@ test("getBody makes a fresh body for every attempt", async () => {
   assert.notEqual(sent[0]?.body, sent[1]?.body);
 });
 
+test("a stream from getBody is sent as fetch wants it, whether the caller said duplex or not", async () => {
+  const getBody = () => new Blob(["a stream"]).stream();
+  const { sent } = await twice({ method: "POST" }, URL_A, { getBody, idempotent: true });
+  assert.equal(await new Request(URL_A, sent[1]?.init).text(), "a stream");
+});
+
 test("prepare is told which attempt it is and may change the request or replace it", async () => {
   const urls: string[] = [];
   const headers: (string | null)[] = [];
