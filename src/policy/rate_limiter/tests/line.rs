@@ -104,7 +104,7 @@ fn g4_who_costs_nothing_passes_nobody_either() {
     let mut crowd = Crowd::new(stack(patient(1_000, 1)));
     (0..3).for_each(|_| _ = crowd.arrive(0));
     let free = crowd.arrive_with(Key::WHOLE, costing(0), 0);
-    [1, 2].map(|late| crowd.die(late));
+    [1, 2].into_iter().for_each(|late| crowd.die(late));
     crowd.run_for(2);
     // There is a permit, and those ahead of it, who are a little late, would need two.
     assert_eq!((crowd.available(), crowd.state(free)), (1, State::Waits));
