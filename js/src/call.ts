@@ -67,6 +67,7 @@ export class Attempt<T> implements AttemptContext {
   /** @internal */ readonly startedAt: number;
   /** @internal */ state = RUNNING;
   /** @internal What it brought, or why it was given up. */ result: unknown = undefined;
+  /** @internal Whether what it throws is the caller's own fault: it says nothing about the upstream, and is not repeated. */ isDefect = false;
   /** @internal */ latencyMs = -1;
   /** @internal */ controller: AbortController | undefined = undefined;
 

@@ -163,7 +163,7 @@ function read(config: unknown, root: string, whole: Place): Settings {
 /** What crosses for a value: NaN where it is off, and −1, which no option may be, where it cannot be read. */
 function toNumber([, kind]: OptionSpec, given: unknown): number {
   if (kind === "flag") return typeof given === "boolean" ? Number(given) : -1;
-  if (given === false || given === Infinity) return NaN;
+  if (given === false) return NaN;
   if (typeof kind !== "string") return kind.indexOf(given as string);
   const number = kind === "duration" ? readDuration(given) : given;
   return Number.isFinite(number) ? (number as number) : -1;

@@ -78,13 +78,12 @@ interface Part {
   stacks: Stacks;
 }
 
-/** What is given, over what is there. An instance of a class has its methods elsewhere, and they are called on it. */
+/** What is given, over what is there. It may be an instance of a class, or keep what it needs beside its methods: they are called on it. */
 function hostOf(standard: Host, given: Partial<Host>): Host {
-  const host: Record<string, unknown> = { ...standard, ...given };
+  const host: Record<string, unknown> = { ...standard };
   for (const name of ["now", "random", "arm", "fetch", "wallNow", "wakesOthers"] as const) {
     const method: unknown = given[name];
-    if (typeof method !== "function") host[name] = standard[name];
-    else if (!Object.hasOwn(given, name)) host[name] = method.bind(given);
+    if (typeof method === "function") host[name] = method.bind(given);
   }
   const made = host as unknown as Host;
   const { now, random } = made;

@@ -1,6 +1,6 @@
 // Guards: what users hold.
 
-import type { Operation, Site } from "./call.js";
+import type { Attempt as OwnAttempt, Operation, Site } from "./call.js";
 import { checkCall, checkListener, checkRequest, checkScope, permitsOf } from "./check.js";
 import { readTimeout } from "./config.js";
 import { drive } from "./driver.js";
@@ -8,7 +8,6 @@ import { AFTER_FAILURE, asSignal, flagsOf, flagsOfRequest, originOf, signalOf } 
 import { initOf, inputOf } from "./given.js";
 import { breakerHandle, nameOf, readMetrics, tryAcquire } from "./inspect.js";
 import { nest } from "./nesting.js";
-import { blame } from "./outcome.js";
 import { restoreSnapshot, takeSnapshot } from "./snapshot.js";
 import type {
   Attempt, BreakerHandle, CallOptions, EventOf, EventType, ExecuteOptions, Fetch, FetchOptions, Guard, GuardEvent, Metrics, Options, RequestScope, Restored,
@@ -136,8 +135,9 @@ function optionsOf<Options extends CallOptions>(given: Options | null | undefine
 
 /** Sends one attempt of a request that is made anew for each of them. */
 async function sendPrepared(
-  send: Fetch, input: Input, init: RequestInit | undefined, { getBody, prepare }: FetchOptions, { attempt, signal }: Attempt,
+  send: Fetch, input: Input, init: RequestInit | undefined, { getBody, prepare }: FetchOptions, context: Attempt,
 ): Promise<Response> {
+  const { attempt, signal } = context;
   const fresh: RequestInit = { ...init, signal };
   let request: Request | undefined;
   try {
@@ -147,7 +147,7 @@ async function sendPrepared(
       request = checkRequest((await prepare(request, { attempt })) ?? request);
     }
   } catch (error) {
-    blame(error); // the upstream has nothing to do with it
+    (context as OwnAttempt<Response>).isDefect = true; // the upstream has nothing to do with it
     throw error;
   }
   signal.throwIfAborted(); // whoever left meanwhile sends nothing

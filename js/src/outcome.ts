@@ -15,7 +15,7 @@ export const TRANSIENT = 5;
 const UNSENT = 6;
 export const TIMEOUT = 7;
 const REJECTED = 8;
-const DEFECT = 9;
+export const DEFECT = 9;
 const CANCELLED = 10;
 
 const OF_VERDICTS = [SUCCESS, ANSWERED, UNAVAILABLE, TRANSIENT, TIMEOUT, REJECTED, DEFECT, CANCELLED];
@@ -48,13 +48,6 @@ export function isResponse(value: unknown): value is Response {
   }
 }
 
-const mistakes = /* @__PURE__ */ new WeakSet<object>();
-
-/** Marks an error as the caller's own: it says nothing about the upstream, and repeating would not help. */
-export function blame(error: unknown): void {
-  if (typeof error === "object" && error !== null) mistakes.add(error);
-}
-
 export function outcomeOfError(error: unknown): number {
   switch (brandOf(error)) {
     case "RejectedError":
@@ -65,7 +58,6 @@ export function outcomeOfError(error: unknown): number {
       return DEFECT;
   }
   if (typeof error !== "object" || error === null) return TRANSIENT;
-  if (mistakes.has(error)) return DEFECT;
   const { name, overloaded, retryable, durableObjectReset } = error as RuntimeError;
   if (overloaded === true) return SHEDDING;
   const chain = chainOf(error);

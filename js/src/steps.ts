@@ -3,7 +3,7 @@
 import { ALONE, FULFILLED, type Attempt, type Call } from "./call.js";
 import { UNGUARDED } from "./decision.js";
 import { brandOf } from "./errors.js";
-import { classified, isResponse, outcomeOfError, outcomeOfValue, retryAfterOfError, SUCCESS, TIMEOUT, TRANSIENT } from "./outcome.js";
+import { classified, DEFECT, isResponse, outcomeOfError, outcomeOfValue, retryAfterOfError, SUCCESS, TIMEOUT, TRANSIENT } from "./outcome.js";
 import { tell } from "./report.js";
 import type { Classify, StopReason } from "./types.js";
 
@@ -29,7 +29,7 @@ export function settle<T>(attempt: Attempt<T>): number {
   let retryAfterMs = -1;
   try {
     const said = classify && saidBy(classify, attempt);
-    outcome = said ?? (fulfilled ? outcomeOfValue(result) : outcomeOfError(result));
+    outcome = said ?? (fulfilled ? outcomeOfValue(result) : attempt.isDefect ? DEFECT : outcomeOfError(result));
     if (!fulfilled) retryAfterMs = retryAfterOfError(result);
     else if (outcome >= 400 && isResponse(result)) retryAfterMs = engine.retryAfterOf(result);
   } catch {

@@ -124,14 +124,19 @@ test("prepare is told which attempt it is and may change the request or replace 
 });
 
 test("what getBody or prepare throws is the caller's own: not repeated, no evidence, and thrown as it is", async () => {
-  for (const options of [{ getBody: () => Promise.reject(lost) }, { prepare: () => { throw lost; } }]) {
-    const { guard } = shim();
-    const upstream = new Upstream(status(200));
-    const stack = guard({ retry: {}, breaker: {} }, { fetch: upstream.fetch });
-    assert.equal(await reasonOf(stack.fetch(URL_A, { method: "PUT" }, options as never)), lost);
-    assert.equal(upstream.sent.length, 0);
-    assert.equal(stack.breaker(URL_A).calls, 0);
-    assert.equal(stack.metrics().keys[0]?.verdicts.defect, 1);
+  const { host, guard: inner } = shim();
+  const token = reasonOf(inner({ timeout: { attempt: 5 } }).execute(() => new Promise(() => {})));
+  await host.pass(100);
+  for (const error of [lost, await token, "no token", undefined]) {
+    for (const options of [{ getBody: () => Promise.reject(error) }, { prepare: () => { throw error; } }]) {
+      const { guard } = shim();
+      const upstream = new Upstream(status(200));
+      const stack = guard({ retry: {}, breaker: {} }, { fetch: upstream.fetch });
+      assert.equal(await reasonOf(stack.fetch(URL_A, { method: "PUT" }, options as never)), error);
+      assert.equal(upstream.sent.length, 0);
+      assert.equal(stack.breaker(URL_A).calls, 0);
+      assert.equal(stack.metrics().keys[0]?.verdicts.defect, 1);
+    }
   }
 });
 

@@ -29,6 +29,8 @@ test("wrong configurations are refused at construction: path, value, and what ma
     [{ retry: { attempts: 2.5 } }, "retry.attempts", /2\.5 is not allowed/],
     [{ retry: { attempts: NaN } }, "retry.attempts", /NaN is not allowed; expected a whole number from 1 to 15/],
     [{ retry: { attempts: Infinity } }, "retry.attempts", /Infinity is not allowed/],
+    // Off is not without limit: the burst would be the rate.
+    [{ rateLimiter: { burst: Infinity } }, "rateLimiter.burst", /Infinity is not allowed; expected .*, or false/],
     [{ retry: { attempts: "3" } }, "retry.attempts", /"3" is not allowed/],
     [{ retry: { attempts: null } }, "retry.attempts", /null is not allowed/],
     [{ retry: { attempts: false } }, "retry.attempts", /false is not allowed/],
@@ -135,7 +137,6 @@ test("false turns off, undefined is absent, and {} is the defaults", () => {
   assert.deepEqual(on({ timeout: { total: false } }), []);
   assert.deepEqual(readStack({ retry: { attempts: undefined } }).values, []);
   assert.equal(readStack({ breaker: { slowCall: false } }).values[0]?.number, NaN);
-  assert.equal(readStack({ breaker: { consecutiveFailures: Infinity } }).values[0]?.number, NaN);
   assert.equal(readStack({ retry: { budget: false } }).values[0]?.number, 0);
   assert.deepEqual(on({ retry: { budget: { ratio: 0.5 } } }), ["budget", "retry"]);
 });

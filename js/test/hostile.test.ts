@@ -242,6 +242,14 @@ test("a signal that is none rejects with a TypeError, and nothing is admitted", 
   assert.equal(stack.metrics().keys.length, 0);
 });
 
+test("a host may keep its time beside its methods", async () => {
+  const clock = { time: 5_000, now() { return this.time; } };
+  const guard = face({ module: engineModule, host: () => new FakeHost() }).forbear({ rateLimiter: { rate: 1 } }, { host: clock });
+  await guard.execute(() => 1);
+  clock.time += 1_000;
+  assert.equal(await guard.execute(() => 2), 2);
+});
+
 test("a host may be an instance of a class", async () => {
   class Clock {
     #time = 5_000;
