@@ -69,14 +69,14 @@ export function refusal(
     const kinds = OPTIONS.budget[0]![1] as readonly string[];
     const readers = kinds.filter((_, kind) => BUDGET_READS[kind]! & 1 << option);
     const kind = kinds[values.find((value) => value.policy === policy && value.option === 0)?.number ?? 0]!;
-    if (!readers.includes(kind)) return wrong(pathOf(option), value?.given, `the kind to be one of ${readers.join(", ")}`, `: the kind ${kind} does not read it`);
+    if (!readers.includes(kind)) return wrong(pathOf(option), value?.given, `the kind to be ${readers.join(" or ")}`, `: the kind ${kind} does not read it`);
   }
   // Off, both of them: the only conflict of what is off.
   if (Number.isNaN(number)) return wrong(pathOf(option), false, "windowCalls or window to be on");
   // A default was refused: the cause is what the user wrote, whose value is the limit.
   const limit = number < min ? min : max;
   const cause = value ? undefined : values.find((value) => value.policy === policy && value.number === limit);
-  if (cause === undefined) return wrong(pathOf(option), value ? value.given : number, allowed(spec, min, max), " beside the other options");
+  if (cause === undefined) return wrong(pathOf(option), value ? value.given : number, allowed(spec, min, max), ` beside ${BESIDE[`${name}.${spec[0]}`] ?? "the other options"}`);
   const shown = spec[1] === "duration" ? showDuration(number) : number;
   return wrong(pathOf(cause.option), cause.given, `${number < min ? "at most" : "at least"} ${shown}, or another ${spec[0]}`,
     ` while ${spec[0]} is ${shown}, its default`);
@@ -139,18 +139,18 @@ function read(config: unknown, root: string, whole: Place): Settings {
       const policy = policies.find((policy) => POLICIES[policy] === given.policy);
       if (policy === undefined || path === root) throw wrong(path, given, section(place, path !== root));
       shares.push({ policy, object: given });
-    } else if (option !== undefined && (below.size === 0 || typeof given === "boolean")) {
+    } else if (option !== undefined && (below.size === 0 || given === false)) {
       if (given === false && mayBeOff) return;
       on.add(option.policy);
       values.push({ policy: option.policy, option: option.option, number: toNumber(option.spec, given), given });
-    } else if (below.size > 0 && (given !== false || path === root)) {
+    } else if (below.size > 0 && (given !== false || policies.length === 0 || path === root)) {
       if (typeof given !== "object" || given === null || Array.isArray(given)) throw wrong(path, given, section(place, path !== root));
       const entries = Object.entries(given).filter(([, value]) => value !== undefined);
       // Where policies share a section, naming an option turns its policy on; naming none turns on all of them.
       if (policies.length === 1 || entries.length === 0) for (const policy of policies) on.add(policy);
       for (const [name, value] of entries) {
         const place = below.get(name);
-        if (place === undefined) throw unknownName(join(path, name), value, name, [...below.keys()]);
+        if (place === undefined) throw unknownName(join(path, name), value, name, [...below.keys()], pathsTo(name, below));
         visit(place, join(path, name), value, policies.length > 1);
       }
     }
@@ -174,20 +174,42 @@ function toNumber([, kind]: OptionSpec, given: unknown): number {
 function allowed([, kind, canBeOff]: OptionSpec, min: number, max: number): string {
   if (kind === "flag") return "true or false";
   if (typeof kind !== "string") return `one of ${kind.join(", ")}`;
-  const numbers = kind === "count" ? `a whole number from ${min} to ${max}` : `a number from ${min} to ${max}`;
+  const numbers = min === max ? min : `a ${kind === "count" ? "whole " : ""}number from ${min} to ${max}`;
   return (kind === "duration" ? `${showDuration(min)} to ${showDuration(max)} (${DURATIONS})` : numbers) + (canBeOff ? ", or false" : "");
 }
 
 /** What may stand at a place that has places below. */
-function section({ policies }: Place, below: boolean): string {
-  if (!below) return "an object";
+function section({ policies, below }: Place, mayBeOff: boolean): string {
+  const options = `an object ({} or any of ${[...below.keys()].join(", ")})`;
+  if (!mayBeOff || policies.length === 0) return options;
   const maker = policies.map((policy) => makerOf(POLICIES[policy]!)).find((maker) => maker !== undefined);
-  return `an object${maker === undefined ? "" : `, a ${maker}`}, or false`;
+  return `${options}${maker === undefined ? "" : `, a ${maker}`}, or false`;
+}
+
+/** Where a name stands that was written too high. */
+function pathsTo(name: string, places: Place["below"]): string[] {
+  return [...places].flatMap(([place, { below }]) =>
+    (below.has(name) ? [name] : pathsTo(name, below)).map((path) => join(place, path)));
 }
 
 function join(parent: string, name: string): string {
   return parent && name ? `${parent}.${name}` : parent || name;
 }
+
+/** What narrows an option's range, where the option is refused and not the other one. */
+const BESIDE: { readonly [path: string]: string | undefined } = {
+  "retry.attempts": "hedge.attempts",
+  "retry.backoff.cap": "backoff.base",
+  "budget.min": "max",
+  "budget.initial": "max (of the kind aimd: min)",
+  "throttler.minRequests": "multiplier",
+  "breaker.minCalls": "windowCalls",
+  "breaker.openFor": "maxOpenFor",
+  "breaker.successesToClose": "probes",
+  "concurrencyLimiter.min": "max",
+  "concurrencyLimiter.initial": "min and max",
+  "rateLimiter.interval": "rate and burst",
+};
 
 const DURATIONS = 'a number of ms, or "250ms", "10s", "2m", "1h"';
 /** What makes objects of a policy that several stacks may share: it has the policy's name, but for two. */

@@ -20,7 +20,7 @@ export class Stacks {
   of(config: Config): Stack {
     const settings = readStack(config);
     const { name } = config;
-    if (name !== undefined && typeof name !== "string") throw wrong("name", name, "a string");
+    if (name !== undefined && (typeof name !== "string" || name === "")) throw wrong("name", name, "a string that is not empty");
     const print = `${JSON.stringify(name)}${fingerprint(settings)}`;
     let stack = this.#byFingerprint.get(print);
     if (stack === undefined) {

@@ -8,11 +8,11 @@ export function wrong(path: string, value: unknown, allowed: string, beside = ""
   return new ConfigError(`${path}: ${show(value)} is not allowed${beside}; expected ${allowed}`, { path, value, allowed });
 }
 
-/** `value` is what stands there. */
-export function unknownName(path: string, value: unknown, name: string, known: readonly string[]): ConfigError {
+/** `value` is what stands there; `elsewhere` is where the name is known. */
+export function unknownName(path: string, value: unknown, name: string, known: readonly string[], elsewhere: readonly string[] = []): ConfigError {
   const allowed = known.join(", ");
-  const nearest = nearestOf(name, known);
-  return new ConfigError(`${path}: unknown; ${nearest ? `did you mean "${nearest}"?` : `known are ${allowed}`}`, { path, value, allowed });
+  const meant = elsewhere.length > 0 ? elsewhere.join('" or "') : nearestOf(name, known);
+  return new ConfigError(`${path}: unknown; ${meant ? `did you mean "${meant}"?` : `known are ${allowed}`}`, { path, value, allowed });
 }
 
 export function show(value: unknown): string {

@@ -39,24 +39,31 @@ test("wrong configurations are refused at construction: path, value, and what ma
     [{ retry: { backoff: { base: "1d" } } }, "retry.backoff.base", /"1d" is not allowed/],
     [{ retry: { backoff: { base: -5 } } }, "retry.backoff.base", /-5 is not allowed/],
     [{ retry: { backoff: { jitter: "ful" } } }, "retry.backoff.jitter", /"ful" is not allowed; expected one of none, full, equal, decorrelated/],
-    [{ retry: { backoff: 100 } }, "retry.backoff", /100 is not allowed; expected an object/],
+    [{ retry: { backoff: "100ms" } }, "retry.backoff", /^retry\.backoff: "100ms" is not allowed; expected an object \(\{\} or any of base, cap, factor, jitter\)$/],
+    [{ retry: { backoff: false } }, "retry.backoff", /^retry\.backoff: false is not allowed; expected an object \(\{\} or any of base, cap, factor, jitter\)$/],
     [{ retry: { clampRetryAfter: "yes" } }, "retry.clampRetryAfter", /expected true or false/],
     [{ retry: { budget: { ratio: 2 } } }, "retry.budget.ratio", /2 is not allowed; expected a number from 0 to 1$/],
-    [{ retry: { budget: 0.1 } }, "retry.budget", /0\.1 is not allowed; expected an object, a retryBudget, or false$/],
-    [{ retry: true }, "retry", /true is not allowed; expected an object/],
-    [{ retry: [] }, "retry", /^retry: an array is not allowed; expected an object, or false$/],
-    [{ timeout: "10s" }, "timeout", /"10s" is not allowed; expected an object/],
+    [{ retry: { budget: 0.1 } }, "retry.budget", /0\.1 is not allowed; expected an object \(\{\} or any of kind, ratio, .*\), a retryBudget, or false$/],
+    [{ retry: { budget: true } }, "retry.budget", /^retry\.budget: true is not allowed; expected an object/],
+    [{ retry: true }, "retry", /^retry: true is not allowed; expected an object \(\{\} or any of attempts, backoff, .*\), or false$/],
+    [{ retry: [] }, "retry", /^retry: an array is not allowed; expected an object .*, or false$/],
+    [{ timeout: "10s" }, "timeout", /^timeout: "10s" is not allowed; expected an object \(\{\} or any of total, attempt\), or false$/],
+    [{ bulkhead: 3 }, "bulkhead", /^bulkhead: 3 is not allowed; expected an object \(\{\} or any of concurrency, queue, queueTimeout, release\), a bulkhead, or false$/],
+    [{ budget: {} }, "budget", /^budget: unknown; did you mean "retry\.budget"\?$/],
+    [{ attempts: 3 }, "attempts", /^attempts: unknown; did you mean "retry\.attempts" or "hedge\.attempts"\?$/],
+    [{ retry: { base: 100 } }, "retry.base", /^retry\.base: unknown; did you mean "backoff\.base"\?$/],
     [{ timeout: { totl: 1 } }, "timeout.totl", /did you mean "total"\?/],
     [{ timeout: { total: "2s", attempt: 0 } }, "timeout.attempt", /0 is not allowed; expected 1ms to 24h/],
     [{ timeouts: {} }, "timeouts", /did you mean "timeout"\?/],
     [{ circuitBreaker: {} }, "circuitBreaker", /did you mean "breaker"\?/],
     [{ retry: { attempts: "x".repeat(500) } }, "retry.attempts", /"x{40}…" is not allowed/],
-    [fetch, "configuration", /^configuration: a function is not allowed; expected an object$/],
+    [fetch, "configuration", /^configuration: a function is not allowed; expected an object \(\{\} or any of name, timeout, .*\)$/],
     [{ cache: {} }, "cache", /unknown; known are name, timeout, retry, /],
     [{ breaker: { failureRate: 1.5 } }, "breaker.failureRate", /1\.5 is not allowed/],
     [{ breaker: { slowCall: "never" } }, "breaker.slowCall", /, or false$/],
-    [{ breaker: budget() }, "breaker", /^breaker: a retryBudget is not allowed; expected an object, a circuitBreaker, or false$/],
-    [{ name: 5 }, "name", /^name: 5 is not allowed; expected a string$/],
+    [{ breaker: budget() }, "breaker", /^breaker: a retryBudget is not allowed; expected an object .*, a circuitBreaker, or false$/],
+    [{ name: 5 }, "name", /^name: 5 is not allowed; expected a string that is not empty$/],
+    [{ name: "" }, "name", /^name: "" is not allowed/],
     [null, "configuration", /null is not allowed; expected an object/],
     ["retry", "configuration", /expected an object/],
   ];
@@ -75,18 +82,29 @@ test("an unknown name's error has what was given for it, and the names there are
 });
 
 test("values that do not go together are refused with the range that is left", () => {
-  const error = refused({ breaker: { minCalls: 500, windowCalls: 100 } });
-  assert.match(error.message, /is not allowed beside the other options; expected /);
+  const table: [config: Config, message: string][] = [
+    [{ breaker: { minCalls: 200 } }, "breaker.minCalls: 200 is not allowed beside windowCalls; expected a whole number from 1 to 100"],
+    [{ breaker: { successesToClose: 2 } }, "breaker.successesToClose: 2 is not allowed beside probes; expected 1, or false"],
+    [{ retry: { attempts: 5 }, hedge: { attempts: 4 } }, "retry.attempts: 5 is not allowed beside hedge.attempts; expected a whole number from 1 to 3"],
+    [{ retry: { budget: { kind: "tokenBucket", max: 5, initial: 10 } } }, "retry.budget.initial: 10 is not allowed beside max (of the kind aimd: min); expected a whole number from 0 to 5, or false"],
+    [{ retry: { budget: { kind: "aimd", min: 50, max: 20 } } }, "retry.budget.min: 50 is not allowed beside max; expected a whole number from 0 to 20"],
+    [{ throttler: { multiplier: 1.1, minRequests: 5 } }, "throttler.minRequests: 5 is not allowed beside multiplier; expected a whole number from "],
+    [{ concurrencyLimiter: { min: 300 } }, "concurrencyLimiter.min: 300 is not allowed beside max; expected a whole number from 1 to 200"],
+    [{ concurrencyLimiter: { initial: 2 } }, "concurrencyLimiter.initial: 2 is not allowed beside min and max; expected a whole number from 4 to 200"],
+    [{ rateLimiter: { rate: 1_000_000, interval: "24h" } }, 'rateLimiter.interval: "24h" is not allowed beside rate and burst; expected 1ms to '],
+  ];
+  for (const [config, message] of table) assert.ok(refused(config).message.startsWith(message), refused(config).message);
+  assert.match(refused({ breaker: { openFor: "10m" } }).message, /^breaker\.openFor: "10m" is not allowed beside maxOpenFor; expected 1ms to 5m/);
+  assert.match(refused({ retry: { backoff: { base: "5s", cap: "2s" } } }).message, /^retry\.backoff\.cap: "2s" is not allowed beside backoff\.base; expected 5s to 24h/);
   assert.match(refused({ breaker: { windowCalls: false, window: false } }).message, /^breaker\.windowCalls: false is not allowed; expected windowCalls or window to be on$/);
 });
 
 test("an option that a budget's kind does not read is refused, with the kinds that do", () => {
   const error = refused({ retry: { budget: { kind: "wallet", max: 5 } } });
-  assert.equal(error.message, "retry.budget.max: 5 is not allowed: the kind wallet does not read it; expected the kind to be one of tokenBucket, grpc, aws, aimd");
+  assert.equal(error.message, "retry.budget.max: 5 is not allowed: the kind wallet does not read it; expected the kind to be tokenBucket or grpc or aws or aimd");
   assert.deepEqual([error.path, error.value], ["retry.budget.max", 5]);
   assert.match(refused({ retry: { budget: { cost: 2 } } }).message, /^retry\.budget\.cost: 2 is not allowed: the kind ratio does not read it; /);
-  assert.match(refused({ retry: { budget: { kind: "wallet", ratio: 0.5 } } }).message, /does not read it; expected the kind to be one of ratio, concurrency$/);
-  assert.match(refused({ retry: { budget: { kind: "aimd", min: 50, max: 20 } } }).message, /^retry\.budget\.min: 50 is not allowed beside the other options/, "which it does read");
+  assert.match(refused({ retry: { budget: { kind: "wallet", ratio: 0.5 } } }).message, /does not read it; expected the kind to be ratio or concurrency$/);
   shim().guard({ retry: { budget: { kind: "wallet", max: false, ratio: 0.1 } } }); // as they are when absent
 });
 
@@ -100,8 +118,8 @@ test("where a default is in the way, what the user wrote is named as the cause",
 
 test("a shared object's settings are refused where it is made", () => {
   assert.throws(() => budget({ ratoi: 0.1 }), { name: "ConfigError", message: 'retryBudget.ratoi: unknown; did you mean "ratio"?' });
-  assert.throws(() => budget(5 as never), { name: "ConfigError", message: "retryBudget: 5 is not allowed; expected an object" });
-  assert.throws(() => budget(budget()), { name: "ConfigError", message: "retryBudget: a retryBudget is not allowed; expected an object" });
+  assert.throws(() => budget(5 as never), { name: "ConfigError", message: /^retryBudget: 5 is not allowed; expected an object \(\{\} or any of kind, ratio, .*\)$/ });
+  assert.throws(() => budget(budget()), { name: "ConfigError", message: /^retryBudget: a retryBudget is not allowed; expected an object .*\)$/ });
   const { engine } = shim();
   assert.throws(() => engine.check(budget({ ratio: 3 })), { name: "ConfigError", path: "retryBudget.ratio", message: /3 is not allowed; expected a number from 0 to 1/ });
 });
@@ -111,9 +129,21 @@ test("every option of every policy is reached by its path, and takes its own def
     const section = { deadline: "timeout", attemptTimeout: "timeout", budget: "retry.budget" }[policy as string] ?? policy;
     for (const [position, [name, kind]] of OPTIONS[policy].entries()) {
       const value = DEFAULTS[policy][position] as number | null;
-      const given = value === null ? false : kind === "flag" ? value === 1 : typeof kind !== "string" ? kind[value] : value;
+      const given = value === null ? false : name === "budget" ? {} : kind === "flag" ? value === 1 : typeof kind !== "string" ? kind[value] : value;
       const config = `${section}.${name}`.split(".").reduceRight<unknown>((inner, key) => ({ [key]: inner }), given);
       shim().guard(config as Config);
+    }
+  }
+});
+
+test("what no type has is allowed nowhere: true where no flag is, nothing, an empty string, an array", () => {
+  for (const policy of POLICIES) {
+    const section = { deadline: "timeout", attemptTimeout: "timeout", budget: "retry.budget" }[policy as string] ?? policy;
+    for (const [place, kind] of [[section, "section"], ...OPTIONS[policy].map(([name, kind]) => [`${section}.${name}`, kind] as const)] as const) {
+      for (const value of [null, "", [], 1n, ...(kind === "flag" ? [] : [true])]) {
+        const error = refused(place.split(".").reduceRight<unknown>((inner, key) => ({ [key]: inner }), value));
+        assert.deepEqual([error.path, error.value], [place, value], error.message);
+      }
     }
   }
 });

@@ -36,13 +36,13 @@ test("an object at another policy's place is refused, and what was expected is n
     for (const maker of Object.values(PLACES)) {
       const build = (): unknown => made.forbear({ name: `${place} ${maker}`, ...at(place, made[maker]()) });
       if (maker === PLACES[place]) assert.ok(build());
-      else assert.equal(errorOf(build).message, `${place}: a ${maker} is not allowed; expected an object, a ${PLACES[place]}, or false`);
+      else assert.match(errorOf(build).message, new RegExp(`^${place}: a ${maker} is not allowed; expected an object .*, a ${PLACES[place]}, or false$`));
     }
   }
   for (const place of ["timeout", "hedge", "retry"]) {
-    assert.equal(errorOf(() => made.forbear({ [place]: made.bulkhead() })).message, `${place}: a bulkhead is not allowed; expected an object, or false`);
+    assert.match(errorOf(() => made.forbear({ [place]: made.bulkhead() })).message, new RegExp(`^${place}: a bulkhead is not allowed; expected an object \\([^)]*\\), or false$`));
   }
-  assert.match(errorOf(() => made.forbear(made.bulkhead() as never)).message, /a bulkhead is not allowed; expected an object$/);
+  assert.match(errorOf(() => made.forbear(made.bulkhead() as never)).message, /a bulkhead is not allowed; expected an object \(\{\} or any of name, .*\)$/);
 });
 
 test("what is wrong with an object is said where it is made, by the name of its maker", () => {
@@ -50,7 +50,7 @@ test("what is wrong with an object is said where it is made, by the name of its 
   for (const [make, path, words] of [
     [() => made.bulkhead({ concurrency: 0 }), "bulkhead.concurrency", /whole number from 1/],
     [() => made.bulkhead({ concurency: 1 } as never), "bulkhead.concurency", /did you mean "concurrency"/],
-    [() => made.rateLimiter({ rate: 1_000_000, interval: "24h" }), "rateLimiter.interval", /beside the other options|at most/],
+    [() => made.rateLimiter({ rate: 1_000_000, interval: "24h" }), "rateLimiter.interval", /beside rate and burst/],
     [() => made.throttler({ multiplier: 1.2 }), "throttler.minRequests", /whole number from 100/],
     [() => made.concurrencyLimiter({ min: 50 }), "concurrencyLimiter.min", /while initial|another initial/],
     [() => made.retryBudget({ kind: "purse" } as never), "retryBudget.kind", /one of ratio/],
