@@ -3,7 +3,7 @@
 
 import { isRequest } from "./facts.js";
 import { EVENTS } from "./generated/vocabulary.js";
-import { unknownName, wrong } from "./wording.js";
+import { show, unknownName, wrong } from "./wording.js";
 
 export function checkOptions(options: unknown): void {
   check("options", options, OPTIONS);
@@ -24,7 +24,7 @@ export function checkScope(scope: unknown): void {
 
 export function checkListener(type: unknown, listener: unknown): void {
   const known = ["*", ...EVENTS.map(([name]) => name), "trap", "keyFailed", "classifyFailed"];
-  if (!known.includes(type as string)) throw unknownName("on", type, String(type), known);
+  if (!known.includes(type as string)) throw unknownName(`on(${show(type)})`, type, String(type), known);
   if (typeof listener !== "function") throw wrong("listener", listener, "a function");
 }
 

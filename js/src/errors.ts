@@ -37,6 +37,7 @@ interface RejectedFacts extends CallFacts {
 interface TimeoutFacts extends CallFacts {
   readonly policy: "deadline" | "attemptTimeout";
   readonly attempt: number;
+  /** Of the whole call. */
   readonly elapsedMs: number;
 }
 
@@ -73,7 +74,7 @@ export class TimeoutError extends BrandedError {
   constructor(facts: TimeoutFacts & { cause?: unknown }) {
     const { policy, attempt, elapsedMs } = facts;
     const what = policy === "deadline" ? "the call" : `attempt ${attempt}`;
-    super(`${what} took too long${where(facts)}, ended after ${elapsedMs} ms`, facts);
+    super(`${what} took too long${where(facts)}, ended ${elapsedMs} ms after the call began`, facts);
   }
 }
 export interface TimeoutError extends TimeoutFacts {

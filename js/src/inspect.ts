@@ -117,7 +117,10 @@ function limitedKey(engine: Engine, name: string | null): number {
 }
 
 function insistOn(stack: Stack, policy: keyof Readings): void {
-  if (!hasPolicy(stack.settings, policy)) throw new ConfigError(`this stack has no ${policy}`, { path: policy });
+  if (hasPolicy(stack.settings, policy)) return;
+  const guard = stack.name === undefined ? "this guard" : `the guard ${show(stack.name)}`;
+  const allowed = `${policy}: {}, or with options, in its configuration`;
+  throw new ConfigError(`${guard} has no ${policy}; expected ${allowed}`, { path: policy, allowed });
 }
 
 /** What an operator does belongs to no stack's verb, so whose it is, and who hears of it, is said beside it. */

@@ -149,6 +149,14 @@ test("an attempt timeout is a TimeoutError that names the attempt; a deadline is
   assert.equal(reportOf(late)?.stopReason, "deadline-exceeded");
 });
 
+test("a TimeoutError says that its time is the whole call's, also where one attempt's limit ended it", async () => {
+  const { host, guard } = shim();
+  const retry = { attempts: 2, backoff: { base: 50, jitter: "none" } } as const;
+  const pending = guard({ name: "rates", timeout: { attempt: 500 }, retry }).execute(() => new Promise<never>(() => {}));
+  await Promise.all([reasonOf(pending), host.pass(5_000)]);
+  assert.equal(((await reasonOf(pending)) as TimeoutError).message, "attempt 2 took too long in rates, ended 1050 ms after the call began");
+});
+
 test("out of time after a result was discarded: the TimeoutError's cause is that result's status and headers, or error", async () => {
   for (const first of [status(503, { "x-why": "busy" }), new TypeError("fetch failed")]) {
     const { host, guard } = shim();

@@ -219,5 +219,6 @@ test("a breaker's handle reads what is, also for keys nobody has called; a stack
   assert.equal(circuit.state, "closed");
   trap(engine);
   assert.equal(circuit.state, "closed");
-  assert.throws(() => guard({ retry: {} }).breaker(), { name: "ConfigError", message: "this stack has no breaker" });
+  assert.throws(() => guard({ retry: {} }).breaker(), { name: "ConfigError", message: "this guard has no breaker; expected breaker: {}, or with options, in its configuration" });
+  assert.throws(() => guard({ name: "mail" }).tryAcquire(), { path: "rateLimiter", message: /^the guard "mail" has no rateLimiter; expected rateLimiter: \{\}/ });
 });

@@ -36,8 +36,8 @@ test("wrong options are refused where they are given: path, value, and what may 
 
 test("a guard's methods say what they take", async () => {
   const guard = forbear({ breaker: {} });
-  assert.equal(refused(() => guard.on("open" as never, () => {})), 'on: unknown; did you mean "opened"?');
-  assert.match(refused(() => guard.on("nonsense" as never, () => {})), /^on: unknown; known are \*, sent, settled, /);
+  assert.equal(refused(() => guard.on("open" as never, () => {})), 'on("open"): unknown; did you mean "opened"?');
+  assert.match(refused(() => guard.on("nonsense" as never, () => {})), /^on\("nonsense"\): unknown; known are \*, sent, settled, /);
   assert.equal(refused(() => guard.on("opened", undefined as never)), "listener: undefined is not allowed; expected a function");
   assert.equal(refused(() => guard.restore(undefined as never)), "restore: undefined is not allowed; expected a Uint8Array");
   assert.equal(refused(() => guard.with({ waitUntil: {} as never })), "with.waitUntil: an object is not allowed; expected a function");
@@ -125,6 +125,19 @@ test("the ends of what one call may say for itself are allowed, and undefined is
   for (const timeout of [0.5, 2 ** 40, "1h"] as const) assert.equal(await stack.execute(() => 1, { timeout }), 1);
   const none = { cost: undefined, priority: undefined, key: undefined, idempotent: undefined, timeout: undefined, waitUntil: undefined, getBody: undefined };
   assert.equal((await stack.fetch("https://a.example/", {}, none as never)).status, 200);
+});
+
+test("a call's timeout of 0 is time that is up: the call is refused, and nothing is sent", async () => {
+  const { guard } = shim();
+  const upstream = new Upstream();
+  const error = (await reasonOf(guard({ retry: {} }, { fetch: upstream.fetch }).fetch("https://a.example/", {}, { timeout: 0 }))) as RejectedError;
+  assert.ok(error instanceof RejectedError, String(error));
+  assert.deepEqual([error.reason, upstream.sent.length], ["deadline-exceeded", 0]);
+});
+
+test("a host may have more than what is asked of it", () => {
+  let time = 5;
+  forbear({}, { host: { now: () => time, pass: (ms: number) => (time += ms), time } as never });
 });
 
 test("a cost is never less than was said: it takes as many permits as tryAcquire would, and none where there can never be so many", async () => {
