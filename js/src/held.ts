@@ -107,12 +107,13 @@ class Hold<T> implements Follower {
   }
 
   #arm(): void {
-    let set = false; // a host's timer that fires while it is being set would nest ever deeper
-    const callOff: unknown = this.#call.site.engine.host.arm(this.#beatMs, () => set && this.#beat(), true);
-    set = true;
-    this.#disarm = () => {
+    let callOff: unknown;
+    const off = (): void => {
       if (typeof callOff === "function") callOff();
     };
+    // Heard once, and not while it is being set: a host's timer that fires then would nest ever deeper.
+    callOff = this.#call.site.engine.host.arm(this.#beatMs, () => this.#disarm === off && this.#beat(), true);
+    this.#disarm = off;
   }
 
   #end(): void {
@@ -129,11 +130,15 @@ class Hold<T> implements Follower {
   }
 }
 
-/** Throws where the body is no stream that can be read. */
+/**
+ * Throws where the body is no stream that can be read. Of bytes is only the runtime's own, whose pieces are the reader's:
+ * a stream of bytes takes the whole buffer of a piece away, and a package's piece may lie in Node's pool, or be given again.
+ */
 function typeOf(body: ReadableStream): "bytes" | undefined {
   try {
-    body.getReader({ mode: "byob" }).releaseLock();
-    return "bytes";
+    const reader = body.getReader({ mode: "byob" });
+    reader.releaseLock();
+    return body instanceof ReadableStream && reader instanceof ReadableStreamBYOBReader ? "bytes" : undefined;
   } catch {
     body.getReader().releaseLock();
     return undefined;

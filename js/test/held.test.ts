@@ -296,6 +296,30 @@ test("pieces that are no bytes come through as they are", async () => {
   assert.equal(await isFree(), true);
 });
 
+test("a stream that only looks like one of bytes keeps what it gives: pieces of a pool, pieces that are given twice, empty ones", async () => {
+  const pool = bytes("one two");
+  const pieces = () => [pool.subarray(0, 4), new Uint8Array(0), pool.subarray(4)][Symbol.iterator]();
+  const packages = () => {
+    const rest = pieces();
+    return { locked: false, getReader: (_options?: object) => ({ read: async () => rest.next(), releaseLock() {} }) };
+  };
+  class Careless extends ReadableStream<Uint8Array<ArrayBuffer>> {
+    override getReader = (_options?: object): never => super.getReader() as never;
+  }
+  const careless = () => new Careless({ start: (controller) => ([...pieces()].forEach((piece) => controller.enqueue(piece)), controller.close()) });
+  for (const body of [packages, careless]) {
+    const { stack, isFree } = oneSlot();
+    for (let time = 0; time < 2; time++) {
+      const given = { [Symbol.toStringTag]: "Response", status: 200, headers: new Headers(), body: body() };
+      const response = await stack.execute(async () => given as unknown as Response, { key: KEY });
+      assert.equal(await isFree(), false);
+      assert.equal(await response.text(), "one two");
+      assert.equal(await isFree(), true);
+    }
+    assert.deepEqual(pool, bytes("one two"));
+  }
+});
+
 test("both branches of a tee must be done with before the slot is free", async () => {
   const { stack, isFree } = oneSlot(async () => new Response("x"));
   const [a, b] = (await stack.fetch(URL_A)).body!.tee();
@@ -356,6 +380,21 @@ test("an arm that fires at once, or gives nothing to call off with, does a body 
     assert.equal(await (await stack.fetch(URL_A)).text(), "status 200");
     assert.equal(await isFree(), true);
   }
+});
+
+test("an arm that wakes twice, or wakes who was called off, is heard once: a body has one timer", async () => {
+  const { body, push } = open();
+  const { host, stack, isFree } = oneSlot(async () => new Response(body));
+  const { arm } = host;
+  host.arm = (...args) => (arm(...args), arm(...args), () => {});
+  const reader = (await stack.fetch(URL_A)).body!.getReader();
+  void reader.read();
+  await host.pass(100_000);
+  assert.deepEqual([host.armed, host.timers.length], [2 * 11, 2]);
+  push("one");
+  await reader.cancel();
+  await host.pass(20_000);
+  assert.deepEqual([host.armed, host.timers.length, await isFree()], [2 * 11, 0, true]);
 });
 
 test("an engine that dies while the body is read does it no harm", async () => {
