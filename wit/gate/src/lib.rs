@@ -10,7 +10,22 @@
 
 extern crate alloc;
 
+use bindings::{ErrorCode, FutureIncomingResponse, OutgoingRequest, RequestOptions};
+
 mod bindings;
 mod call;
 mod outcome;
 mod site;
+
+/// What the world exports.
+struct Gate;
+
+impl bindings::exports::wasi::http::outgoing_handler::Guest for Gate {
+    fn handle(request: OutgoingRequest, options: Option<RequestOptions>) -> Result<FutureIncomingResponse, ErrorCode> {
+        call::send(request, options.unwrap_or_else(RequestOptions::new))
+    }
+}
+
+// A linker of this machine's own does not take the names of exports.
+#[cfg(target_family = "wasm")]
+bindings::export!(Gate with_types_in bindings);

@@ -1,6 +1,6 @@
-//! What wit-bindgen makes of `wit/world.wit`, and the one function the world exports.
+//! What wit-bindgen makes of `wit/world.wit`.
 
-#![allow(missing_docs, unsafe_code)]
+#![allow(missing_docs)]
 
 #[cfg(not(any(feature = "handler", feature = "state")))]
 wit_bindgen::generate!({ world: "forbear:middleware/client", path: ["..", "wit"], generate_all });
@@ -18,23 +18,3 @@ pub use wasi::http::types::*;
 pub use wasi::http::client::send as send_on;
 #[cfg(feature = "handler")]
 pub use wasi::http::handler::handle as send_on;
-
-struct Middleware;
-
-#[cfg(not(feature = "handler"))]
-impl exports::wasi::http::client::Guest for Middleware {
-    async fn send(request: Request) -> Result<Response, ErrorCode> {
-        crate::call::send(request).await
-    }
-}
-
-#[cfg(feature = "handler")]
-impl exports::wasi::http::handler::Guest for Middleware {
-    async fn handle(request: Request) -> Result<Response, ErrorCode> {
-        crate::call::send(request).await
-    }
-}
-
-// A linker of this machine's own does not take the names of exports.
-#[cfg(target_family = "wasm")]
-export!(Middleware);

@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+use bindings::{ErrorCode, Request, Response};
 use forbear_wit_shared::{names, settings};
 
 mod bindings;
@@ -25,3 +26,24 @@ mod site;
 mod state;
 mod tape;
 mod upload;
+
+/// What the world exports.
+struct Middleware;
+
+#[cfg(not(feature = "handler"))]
+impl bindings::exports::wasi::http::client::Guest for Middleware {
+    async fn send(request: Request) -> Result<Response, ErrorCode> {
+        call::send(request).await
+    }
+}
+
+#[cfg(feature = "handler")]
+impl bindings::exports::wasi::http::handler::Guest for Middleware {
+    async fn handle(request: Request) -> Result<Response, ErrorCode> {
+        call::send(request).await
+    }
+}
+
+// A linker of this machine's own does not take the names of exports.
+#[cfg(target_family = "wasm")]
+bindings::export!(Middleware with_types_in bindings);
