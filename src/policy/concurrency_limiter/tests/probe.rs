@@ -90,11 +90,21 @@ fn g12_where_half_serves_more_than_half_the_baseline_gives_back_what_a_queue_has
 }
 
 #[test]
+fn g12_windows_are_compared_by_the_pauses_between_results_however_many_results_there_were() {
+    // Eleven results in a second, and then ten in 1,008 ms: a little less than nine tenths as much.
+    let mut busy = Busy::new(Config { window: Duration::from_millis(950), ..at_its_most() });
+    let pause = |limit| if limit < 20 { 112 } else { 100 };
+    assert_eq!(busy.go(20_000, pause), BOTH_ENDS);
+    assert_eq!(busy.world.limit(), 20);
+}
+
+#[test]
 fn g12_a_limit_that_has_room_is_not_probed_nor_is_one_that_grows_or_cannot_fall() {
     let light = Busy { spare: 3, ..Busy::new(at_its_most()) };
     let least = Busy::new(Config { min: 20, ..at_its_most() });
+    let nearly = Busy::new(Config { min: 16, ..at_its_most() });
     let aimd = Busy::new(Config { algorithm: Algorithm::Aimd, ..at_its_most() });
-    for mut busy in [light, least, aimd] {
+    for mut busy in [light, least, nearly, aimd] {
         assert_eq!(busy.go(100_000, queued), []);
         assert_eq!(busy.world.limit(), 20);
     }
