@@ -45,7 +45,7 @@ test("a call that the application drops is cancelled: its connection closes, and
   const server = await serveGuarded(t, settings, { flags: ONE_INSTANCE });
   for (const headers of [{}, { "x-streamed": "1" }]) {
     const upstream = await startUpstream(t, stallHeaders, ok);
-    const dropped = server.ask(upstream, { method: "PUT", body: "put", headers: { ...headers, "x-patience": "300" } });
+    const dropped = server.ask(upstream, { method: "PUT", body: "put", headers: { ...headers, "x-patience": "1500" } });
     await upstream.requests(1);
     // Both wait in line behind that one, and nothing but its end lets the next one go.
     const next = server.ask(upstream);
