@@ -1,11 +1,11 @@
 //! What an instance has once: the engine with its one stack, the names of keys, a clock and randomness.
 
 use alloc::string::String;
-use core::cell::RefCell;
 
 use forbear::{AttemptNumber, CallId, Decision, Engine, Facts, HostTime, Key, Outcome, Repeat, Rng, StackId};
 use forbear_wit_shared::names::Names;
 use forbear_wit_shared::settings::{self, gate};
+use forbear_wit_shared::single::Single;
 
 use crate::bindings::ErrorCode;
 use crate::bindings::wasi::clocks::monotonic_clock;
@@ -30,23 +30,12 @@ pub struct Door {
     pub waits: bool,
 }
 
-/// An instance has one thread.
-struct Single(RefCell<Option<Result<Site, String>>>);
-
-// SAFETY: the artifact is built for wasm32 without threads; natively nobody calls it.
-unsafe impl Sync for Single {}
-
-static SITE: Single = Single(RefCell::new(None));
-
 /// Lends the site, which the first call opens.
 ///
 /// # Errors
 /// The configuration is wrong: every request hears so.
 pub fn with<T>(act: impl FnOnce(&mut Site) -> T) -> Result<T, ErrorCode> {
-    match SITE.0.borrow_mut().get_or_insert_with(Site::open) {
-        Ok(site) => Ok(act(site)),
-        Err(error) => Err(ErrorCode::InternalError(Some(error.clone()))),
-    }
+    SITE.with(Site::open, act).map_err(|error| ErrorCode::InternalError(Some(error)))
 }
 
 pub fn now() -> HostTime {
@@ -94,3 +83,5 @@ impl Site {
         let _ = self.engine.cancel(call, now());
     }
 }
+
+static SITE: Single<Site> = Single::unopened();

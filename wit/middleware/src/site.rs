@@ -2,10 +2,10 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::cell::RefCell;
 use core::task::{Context, Waker};
 
 use forbear::{AttemptNumber, CallId, Decision, Engine, Facts, Key, Outcome, Rng, StackId};
+use forbear_wit_shared::single::Single;
 
 use crate::bindings::ErrorCode;
 use crate::bindings::wasi::config::store;
@@ -37,23 +37,12 @@ struct Sleeper {
     waker: Option<Waker>,
 }
 
-/// An instance has one thread.
-struct Single(RefCell<Option<Result<Site, String>>>);
-
-// SAFETY: the artifact is built for wasm32 without threads; natively nobody calls it.
-unsafe impl Sync for Single {}
-
-static SITE: Single = Single(RefCell::new(None));
-
 /// Lends the site, which the first call opens.
 ///
 /// # Errors
 /// The configuration is wrong: every request hears so.
 pub fn with<T>(act: impl FnOnce(&mut Site) -> T) -> Result<T, ErrorCode> {
-    match SITE.0.borrow_mut().get_or_insert_with(Site::open) {
-        Ok(site) => Ok(act(site)),
-        Err(error) => Err(ErrorCode::InternalError(Some(error.clone()))),
-    }
+    SITE.with(Site::open, act).map_err(|error| ErrorCode::InternalError(Some(error)))
 }
 
 impl Site {
@@ -132,3 +121,5 @@ impl Site {
         self.sleepers.retain(|sleeper| sleeper.call != call);
     }
 }
+
+static SITE: Single<Site> = Single::unopened();

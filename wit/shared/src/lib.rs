@@ -9,4 +9,5 @@ mod artifact;
 pub mod learned;
 pub mod names;
 pub mod settings;
+pub mod single;
 pub mod wasi_http;
