@@ -3,31 +3,35 @@
 
 use forbear::policy::{attempt_timeout, circuit_breaker, deadline, retry};
 use forbear::{
-    Decision, Duration, Engine, Facts, HostTime, Key, Outcome, Part, Rng, StackConfig, StackId, Step, Verdict,
+    Decision, Duration, Engine, Facts, HostTime, Key, Outcome, OwnLimits, Part, Rng, StackConfig, StackId, Step,
+    Verdict,
 };
 
 fn main() -> Result<(), forbear::ConfigError> {
-    let mut engine = Engine::default();
-    let stack = engine.add_stack(StackConfig {
+    let config = StackConfig {
         deadline: Some(deadline::Config { total: Duration::from_secs(5) }),
         retry: Some(retry::Config::default()),
         breaker: Some(Part::Own(circuit_breaker::Config { consecutive_failures: Some(4), ..Default::default() })),
         attempt_timeout: Some(attempt_timeout::Config { attempt: Duration::from_millis(800) }),
         ..Default::default()
-    })?;
+    };
+    let limits = config.own_limits(None);
+    let mut engine = Engine::default();
+    let stack = engine.add_stack(config)?;
     let mut world = World { now_ms: 1_000, rng: Rng::new(7) };
     for number in 1..=9 {
         let upstream = if number <= 2 { Upstream::Healthy } else { Upstream::Down };
-        println!("call {number}: {}", drive(&mut engine, stack, &mut world, upstream));
+        println!("call {number}: {}", drive(&mut engine, stack, limits, &mut world, upstream));
         world.now_ms += 50;
     }
     world.now_ms += 30_000;
-    println!("half a minute later, healed: {}", drive(&mut engine, stack, &mut world, Upstream::Healthy));
+    println!("half a minute later, healed: {}", drive(&mut engine, stack, limits, &mut world, Upstream::Healthy));
     Ok(())
 }
 
 /// One call. A decision names everything the host must do next; this loop is all there is to a host.
-fn drive(engine: &mut Engine, stack: StackId, world: &mut World, upstream: Upstream) -> String {
+fn drive(engine: &mut Engine, stack: StackId, limits: OwnLimits, world: &mut World, upstream: Upstream) -> String {
+    let started = world.now();
     let mut decision = engine.admit(stack, Key::WHOLE, Facts::default(), world.now(), world.random());
     loop {
         decision = match decision {
@@ -47,8 +51,14 @@ fn drive(engine: &mut Engine, stack: StackId, world: &mut World, upstream: Upstr
                 let wait = at.map_or(0, |at| at.since(world.now()).as_millis_ceil());
                 return format!("refused, {}, come again in {wait} ms", refusal.reason.word());
             }
-            // The engine does not know this call: a host lets it go on as if there were no engine.
-            _ => return String::from("unguarded"),
+            // The engine does not know this call. It sends once, unless something is in hand or in flight already, and its own
+            // limits hold all the same.
+            _ => {
+                let end = limits.end(started, Some(world.now()));
+                world.now_ms += 20;
+                let in_time = end.is_none_or(|(end, _)| world.now() < end);
+                return String::from(if in_time { "unguarded" } else { "unguarded, timed out" });
+            }
         };
     }
 }

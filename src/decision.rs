@@ -12,7 +12,7 @@ use crate::time::HostTime;
 /// | `Wait` | nothing, until an attempt ends or `at` comes |
 /// | `Done` | hand this attempt's result to the caller; the call is over (or held until its body ends) |
 /// | `Reject` | tell the caller why; `at` is the instant from which the refusing policy would not refuse |
-/// | `Unguarded` | go on without the engine: it does not know this call |
+/// | `Unguarded` | go on without the engine, within the call's [own limits](crate::OwnLimits): it does not know this call |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a decision names everything the host must do next"]
 pub struct Decision {

@@ -5,8 +5,10 @@ use alloc::boxed::Box;
 use crate::config::{self, Config, ConfigError, OptionSpec};
 use crate::figure::FigureSpec;
 use crate::id::ObjectId;
+use crate::own_limits::OwnLimits;
 // The registry names policies by their modules.
 use crate::policy::*;
+use crate::time::Duration;
 
 macro_rules! stack_config {
     (
@@ -90,6 +92,16 @@ macro_rules! stack_config {
 }
 
 policies!(stack_config);
+
+impl StackConfig {
+    /// What ends a call of this stack where the engine does not know it. `timeout` is the call's own limit, which only
+    /// shortens the stack's.
+    #[must_use]
+    pub fn own_limits(&self, timeout: Option<Duration>) -> OwnLimits {
+        let total = self.deadline.as_ref().map(|deadline| deadline.total).into_iter().chain(timeout).min();
+        OwnLimits { total, attempt: self.attempt_timeout.as_ref().map(|timeout| timeout.attempt) }
+    }
+}
 
 /// A gate or a budget of one stack's own, or one that several stacks share.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -28,6 +28,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["decision", "id", "key", "outcome", "time", "policy::budget::Receipt", "policy::budget::Source", "Trait"],
     ),
     ("http", &["outcome", "time"]),
+    ("own_limits", &["registry", "time"]),
     // Instruments know time, not policies.
     ("measure", &["id", "ratio", "snapshot", "time"]),
     // What gates with slots have in common.
@@ -54,7 +55,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("policy", &["decision", "event", "figure", "id", "key", "outcome", "random", "registry", "snapshot", "time"]),
     // What builds policies knows them all by name.
-    ("stack_config", &["config", "figure", "id", "policy", "registry"]),
+    ("stack_config", &["config", "figure", "id", "own_limits", "policy", "registry", "time"]),
     // The engine knows them all, gates through the registry only.
     ("engine", &["*"]),
     // A host, which nothing else may know.

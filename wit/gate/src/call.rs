@@ -6,44 +6,52 @@
 
 use alloc::string::String;
 
-use forbear::{AttemptNumber, CallId, Decision, Duration, HostTime, Outcome, Step, Verdict};
+use forbear::{AttemptNumber, AttemptSet, CallId, Decision, Duration, HostTime, Outcome, Step, Verdict};
 use forbear_wit_shared::wasi_http;
 
 use crate::bindings::wasi::clocks::monotonic_clock::subscribe_instant;
 use crate::bindings::wasi::io::poll::poll;
 use crate::bindings::{ErrorCode, FutureIncomingResponse, Method, OutgoingRequest, RequestOptions, Scheme, send_on};
+use crate::site::Site;
 use crate::{outcome, site};
 
 /// One request, guarded.
 pub fn send(request: OutgoingRequest, options: RequestOptions) -> Result<FutureIncomingResponse, ErrorCode> {
-    let door = site::with(|site| site.door)?;
+    let (door, limits) = site::with(|site| (site.door, site.limits))?;
     let origin = if door.by_origin { origin(&request) } else { None };
+    let started = site::now();
     let mut decision = site::with(|site| site.admit(origin.as_deref()))?;
     // A place in line. The whole application waits in it.
     while let Decision { step: Step::Wait, call: Some(call), at: Some(at), .. } = decision {
         subscribe_instant(at.as_nanos()).block();
         decision = site::with(|site| site.wake(call))?;
     }
-    match decision {
-        Decision { step: Step::Send(number), call: Some(call), at, .. } => {
-            let attempt = Attempt { call, number, at };
-            if door.waits && is_whole(&request) {
-                attempt.send_and_wait(request, options)
-            } else {
-                attempt.send(request, options)
-            }
-        }
-        Decision { step: Step::Reject(_), .. } => Err(ErrorCode::HttpRequestDenied),
-        _ => send_on(request, Some(options)),
+    if let Step::Reject(_) = decision.step {
+        return Err(ErrorCode::HttpRequestDenied);
+    }
+    // Its own limits, which hold where the engine does not know the call: docs/driving.md, "Unguarded".
+    let now = site::now();
+    let end = limits.end(started, Some(now)).map(|(end, _)| end);
+    let attempt = match decision {
+        Decision { step: Step::Send(_), call: Some(call), at, .. } => Attempt { call: Some(call), at, end },
+        _ if end.is_some_and(|end| end <= now) => return Err(ErrorCode::HttpRequestDenied),
+        _ => Attempt { call: None, at: end, end },
+    };
+    if door.waits && is_whole(&request) {
+        attempt.send_and_wait(request, options)
+    } else {
+        attempt.send(request, options)
     }
 }
 
 /// The one attempt of a call.
 struct Attempt {
-    call: CallId,
-    number: AttemptNumber,
-    /// When its time is up.
+    /// The engine's handle, where it knows the call.
+    call: Option<CallId>,
+    /// When to ask the engine whether its time is up.
     at: Option<HostTime>,
+    /// When its time is up without an engine.
+    end: Option<HostTime>,
 }
 
 impl Attempt {
@@ -51,7 +59,7 @@ impl Attempt {
     fn send(self, request: OutgoingRequest, options: RequestOptions) -> Result<FutureIncomingResponse, ErrorCode> {
         self.limit(&options, Duration::ZERO);
         let response = self.begin(request, options)?;
-        site::with(|site| site.cancel(self.call))?;
+        self.call.map_or(Ok(()), |call| site::with(|site| site.cancel(call)))?;
         Ok(response)
     }
 
@@ -67,17 +75,19 @@ impl Attempt {
         self.limit(&options, SPARE);
         let response = self.begin(request, options)?;
         loop {
-            let decision = if comes_before(&response, self.at) {
+            let is_there = comes_before(&response, self.at);
+            let decision = if is_there {
                 // The host's error, with what time the application itself gave it.
                 let is_late = patience.is_some_and(|patience| site::now().since(sent) >= patience);
                 self.settle(Outcome::new(if is_late { Verdict::Timeout } else { Verdict::Success }))?
             } else {
-                site::with(|site| site.wake(self.call))?
+                self.ask(|site, call| site.wake(call))?
             };
             match decision.step {
                 Step::Wait => self.at = decision.at,
-                Step::Done { .. } if !decision.drop.contains(self.number) => return Ok(response),
-                Step::Unguarded => return Ok(response),
+                Step::Done { .. } if !decision.drop.contains(ONLY) => return Ok(response),
+                Step::Unguarded if is_there => return Ok(response),
+                Step::Unguarded if self.end.is_none_or(|end| site::now() < end) => self.at = self.end,
                 // To drop it is to cancel it, and the host closes its connection.
                 _ => return Err(ErrorCode::HttpResponseTimeout),
             }
@@ -103,7 +113,11 @@ impl Attempt {
     }
 
     fn settle(&self, outcome: Outcome) -> Result<Decision, ErrorCode> {
-        site::with(|site| site.settle(self.call, self.number, outcome))
+        self.ask(|site, call| site.settle(call, ONLY, outcome))
+    }
+
+    fn ask(&self, verb: impl FnOnce(&mut Site, CallId) -> Decision) -> Result<Decision, ErrorCode> {
+        self.call.map_or(Ok(UNGUARDED), |call| site::with(|site| verb(site, call)))
     }
 }
 
@@ -141,5 +155,8 @@ fn origin(request: &OutgoingRequest) -> Option<String> {
     }
 }
 
+/// Nothing is repeated here.
+const ONLY: AttemptNumber = 1;
+const UNGUARDED: Decision = Decision { call: None, step: Step::Unguarded, drop: AttemptSet::EMPTY, at: None };
 /// Ours: longer than a host is late, short beside what an attempt may take.
 const SPARE: Duration = Duration::from_secs(1);

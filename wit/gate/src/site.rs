@@ -2,7 +2,9 @@
 
 use alloc::string::String;
 
-use forbear::{AttemptNumber, CallId, Decision, Engine, Facts, HostTime, Key, Outcome, Repeat, Rng, StackId};
+use forbear::{
+    AttemptNumber, CallId, Decision, Engine, Facts, HostTime, Key, Outcome, OwnLimits, Repeat, Rng, StackId,
+};
 use forbear_wit_shared::names::Names;
 use forbear_wit_shared::settings::{self, gate};
 use forbear_wit_shared::single::Single;
@@ -19,6 +21,7 @@ pub struct Site {
     names: Names,
     random: Rng,
     pub door: Door,
+    pub limits: OwnLimits,
 }
 
 /// How requests come in.
@@ -47,10 +50,11 @@ impl Site {
         let pairs = store::get_all().map_err(|_| String::from("forbear: the configuration cannot be read"))?;
         let settings = gate::read(pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
         let door = Door { by_origin: settings.by_origin, waits: settings.waits };
+        let limits = settings.stack.own_limits(None);
         let mut engine = Engine::default();
         let stack = engine.add_stack(settings.stack).map_err(|error| settings::refusal(&error))?;
         let (word, _) = insecure_seed::insecure_seed();
-        Ok(Self { engine, stack, names: Names::new(), random: Rng::new(word), door })
+        Ok(Self { engine, stack, names: Names::new(), random: Rng::new(word), door, limits })
     }
 
     /// May this call begin?

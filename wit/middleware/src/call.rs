@@ -7,7 +7,10 @@ use core::future::{Future, poll_fn};
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
-use forbear::{AttemptNumber, AttemptSet, CallId, Decision, HostTime, Step};
+use forbear::{
+    AttemptNumber, AttemptSet, CallId, Decision, HostTime, Kind, Outcome, OwnLimits, RefusalReason, Rejection, Step,
+    Verdict,
+};
 
 use crate::bindings::{ErrorCode, Request, Response, send_on};
 #[cfg(feature = "state")]
@@ -17,14 +20,16 @@ use crate::{clock, facts, held, outcome, site};
 
 /// One request, guarded.
 pub async fn send(request: Request) -> Result<Response, ErrorCode> {
-    let door = site::with(|site| site.door)?;
+    let (door, limits) = site::with(|site| (site.door, site.limits))?;
     #[cfg(feature = "state")]
     state::load().await;
     let length = facts::length(&request);
     let facts = facts::of(&request, length, door.replay);
     let origin = if door.by_origin { facts::origin(&request) } else { None };
+    let started = clock::now();
     let decision = site::with(|site| site.admit(origin.as_deref(), facts))?;
-    let call = Call { id: decision.call, sent: 0, running: Vec::new(), ended: Vec::new(), timer: None };
+    let call =
+        Call { id: decision.call, started, limits, sent: 0, running: Vec::new(), ended: Vec::new(), timer: None };
     if let Step::Reject(refusal) = decision.step {
         return outcome::refused(refusal, decision.at, false);
     }
@@ -38,6 +43,8 @@ pub async fn send(request: Request) -> Result<Response, ErrorCode> {
 /// One call. Dropped before its end, it tells the engine that the caller left.
 struct Call {
     id: Option<CallId>,
+    started: HostTime,
+    limits: OwnLimits,
     sent: AttemptNumber,
     running: Vec<Running>,
     ended: Vec<Ended>,
@@ -53,6 +60,7 @@ struct Timer {
 /// An attempt in flight. To drop it is to cancel it.
 struct Running {
     number: AttemptNumber,
+    started: HostTime,
     sending: Pin<Box<dyn Future<Output = Result<Response, ErrorCode>>>>,
     delivery: Delivery,
 }
@@ -117,7 +125,7 @@ impl Call {
     fn start(&mut self, upload: &Upload, number: AttemptNumber) {
         let (request, delivery) = upload.attempt();
         self.sent = number;
-        self.running.push(Running { number, sending: Box::pin(send_on(request)), delivery });
+        self.running.push(Running { number, started: clock::now(), sending: Box::pin(send_on(request)), delivery });
     }
 
     fn give_up(&mut self, dropped: AttemptSet) {
@@ -168,18 +176,42 @@ impl Call {
         }
     }
 
-    /// The engine is not there for this call: what is in hand is handed over, what runs is waited for, and who waited sends.
+    /// The engine does not know this call: docs/driving.md, "Unguarded". How it ends may still be evidence, where only its
+    /// lease has ended.
     async fn go_on_alone(mut self, mut upload: Upload) -> Result<Response, ErrorCode> {
-        self.over();
-        if self.ended.is_empty() && self.running.is_empty() {
+        let is_in_hand = self.ended.iter().any(|ended| ended.result.is_ok());
+        if self.running.is_empty() && self.ended.is_empty() {
+            let is_late = self.limits.end(self.started, None).is_some_and(|(end, _)| end <= clock::now());
+            if is_late || !upload.can_be_sent() {
+                let refusal = Rejection { reason: RefusalReason::DeadlineExceeded, policy: Kind::Deadline };
+                return outcome::refused(refusal, None, self.sent > 0);
+            }
             self.start(&upload, self.sent + 1);
         }
-        if self.ended.is_empty() {
-            poll_fn(|context| self.poll(None, context)).await;
+        while let (false, Some(latest)) = (is_in_hand, self.running.last()) {
+            let (number, end) =
+                (latest.number, self.limits.end(self.started, Some(latest.started)).map(|(end, _)| end));
+            match poll_fn(|context| self.poll(end, context)).await {
+                Event::Ended(number) => {
+                    self.tell(number, self.outcome(number))?;
+                    break;
+                }
+                Event::Due if end.is_some_and(|end| end <= clock::now()) => {
+                    self.tell(number, Outcome::new(Verdict::Timeout))?;
+                    self.running.drain(..).for_each(Running::give_up);
+                    return outcome::timed_out();
+                }
+                Event::Due => {} // a hint, which is nothing to a call that waits for nobody
+            }
         }
         self.running.drain(..).for_each(Running::give_up);
         let number = self.ended.last().map_or(self.sent, |ended| ended.number);
         self.finish(&mut upload, number, false)
+    }
+
+    /// What the engine answers is nothing to a call that goes on alone.
+    fn tell(&self, number: AttemptNumber, outcome: Outcome) -> Result<(), ErrorCode> {
+        self.id.map_or(Ok(()), |id| site::with(|site| _ = site.settle(id, number, outcome)))
     }
 
     /// The engine has nothing more to hear from it.

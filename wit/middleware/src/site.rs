@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::task::{Context, Waker};
 
-use forbear::{AttemptNumber, CallId, Decision, Engine, Facts, Key, Outcome, Rng, StackId};
+use forbear::{AttemptNumber, CallId, Decision, Engine, Facts, Key, Outcome, OwnLimits, Rng, StackId};
 use forbear_wit_shared::single::Single;
 
 use crate::bindings::ErrorCode;
@@ -27,6 +27,7 @@ pub struct Site {
     random: Rng,
     sleepers: Vec<Sleeper>,
     pub door: Door,
+    pub limits: OwnLimits,
     #[cfg(feature = "state")]
     pub keeper: Keeper,
 }
@@ -49,6 +50,7 @@ impl Site {
     fn open() -> Result<Self, String> {
         let pairs = store::get_all().map_err(|_| String::from("forbear: the configuration cannot be read"))?;
         let settings = settings::read(pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
+        let limits = settings.stack.own_limits(None);
         let mut engine = Engine::default();
         let stack = engine.add_stack(settings.stack).map_err(|error| settings::refusal(&error))?;
         let (word, _) = insecure_seed::get_insecure_seed();
@@ -60,6 +62,7 @@ impl Site {
             random,
             sleepers,
             door: settings.door,
+            limits,
             #[cfg(feature = "state")]
             keeper: Keeper::new(settings.state),
         })

@@ -3,7 +3,8 @@
 //!
 //! `x-upstream` names the upstream; `x-keep` makes it keep the future that tells how its request was transmitted, which most
 //! applications drop; `x-streamed` makes it not say how long a body is; `x-patience` is for how many milliseconds it waits,
-//! after which it drops the call.
+//! after which it drops the call; `x-compute` is for how many milliseconds it computes before it sends, while nothing else of its
+//! instance runs.
 
 #![allow(missing_docs, unsafe_code)]
 
@@ -36,6 +37,7 @@ impl exports::wasi::http::handler::Guest for Application {
     async fn handle(request: Request) -> Result<Response, ErrorCode> {
         let headers = request.get_headers().copy_all();
         let field = |name: &str| headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
+        let millis = |name: &str| field(name).and_then(|value| String::from_utf8(value).ok()?.parse::<u64>().ok());
         let (method, path) = (request.get_method(), request.get_path_with_query());
         let has_body = field("content-length").is_some();
         let (contents, trailers) = Request::consume_body(request, wit_future::new(|| Ok(())).1);
@@ -56,8 +58,8 @@ impl exports::wasi::http::handler::Guest for Application {
         } else {
             drop(transmission);
         }
-        let patience = field("x-patience").and_then(|value| String::from_utf8(value).ok()?.parse().ok());
-        let sent = match patience {
+        compute(millis("x-compute").unwrap_or(0));
+        let sent = match millis("x-patience") {
             Some(millis) => within(millis, client::send(request)).await,
             None => Some(client::send(request).await),
         };
@@ -67,6 +69,11 @@ impl exports::wasi::http::handler::Guest for Application {
             None => Ok(tell("gave up")),
         }
     }
+}
+
+fn compute(millis: u64) {
+    let end = monotonic_clock::now() + millis * 1_000_000;
+    while monotonic_clock::now() < end {}
 }
 
 /// What the work comes to, unless that takes too long: then it is dropped.
