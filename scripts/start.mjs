@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { alone } from "./alone.mjs";
 import { build } from "./build.mjs";
 import { inRoot, machineEnv, main, options, root, say, seconds, Stop } from "./run.mjs";
 import { node22 } from "./setup.mjs";
@@ -22,16 +23,19 @@ let ending = false;
 
 main(async () => {
   const started = Date.now();
-  const port = await choosePort();
+  await choosePort(); // or says at once that it cannot be had
   await build();
   endWithUs();
   try {
-    await serve(port, started);
+    // Of two that start at once the second one chooses when the first one has its port.
+    const { ended } = await alone("demo", async () => serve(await choosePort(), started));
+    await ended;
   } finally {
     endChildren("SIGTERM");
   }
 });
 
+/** Resolves when the demo answers, and not to the Worker's end, which is in what it gives. */
 async function serve(port, started) {
   const upstream = existsSync(UPSTREAM) ? await startUpstream() : undefined;
   say("Starting the Worker (5 s)");
@@ -41,7 +45,7 @@ async function serve(port, started) {
   const url = `http://${HOST}:${port}/`;
   await Promise.race([ready(url), wrangler.ended]);
   console.log(`\n  forbear's demo is running (${seconds(started)}): open ${url}\n  Ctrl-C ends it.\n`);
-  await wrangler.ended;
+  return { ended: wrangler.ended };
 }
 
 async function choosePort() {

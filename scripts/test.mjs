@@ -5,12 +5,14 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, buildTests, files, tsc } from "./build.mjs";
 import { buildComponent } from "./component.mjs";
+import { deny } from "./deny.mjs";
 import { buildKeyvalue } from "./middleware.mjs";
 import { buildRustWorker } from "./rust-worker.mjs";
 import { captureOutput, inRoot, main, options, printFailure, run, say, seconds, Stop } from "./run.mjs";
 import { ensureBrowsers, ensureJco, ensureNodeModules, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, ensureWasmtime, machineNode, node22 } from "./setup.mjs";
 
 const PARTS = {
+  setup: { title: "Set-up: what may be built in, and clones that set up at once", work: testSetup },
   engine: { title: "Engine: format, lints, Rust tests on this machine", work: testEngine },
   browser: { title: "Engine in browsers: the same vectors as wasm", work: testBrowser },
   js: { title: "JavaScript package on Node", work: testJs },
@@ -49,6 +51,11 @@ async function runPart(name) {
   const time = seconds(started);
   console.log(`${ok ? "✓" : "✗"} ${name} (${time})`);
   return { name, ok, time };
+}
+
+async function testSetup() {
+  await deny();
+  await nodeTest(machineNode, found(files(inRoot("scripts"), /\.test\.mjs$/), "scripts/*.test.mjs"));
 }
 
 async function testEngine() {
