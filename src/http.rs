@@ -13,12 +13,13 @@ mod date;
 /// |---|---|---|
 /// | 1xx, 2xx, 3xx | success | 101 is how a WebSocket begins |
 /// | 0 | success | an opaque response hides its status |
+/// | 403 | overload: too many requests, where it says when to come again; otherwise answered | GitHub's and others' 429 |
 /// | 408 | transient | |
 /// | 425 | transient, `never_sent` | the server refused to process it, so any method may be repeated |
 /// | 429 | overload: too many requests | |
 /// | other 4xx | answered | |
 /// | 501, 505, 525, 526 | defect | repeating changes nothing, and it is no sign of the upstream's health |
-/// | 503 | overload: unavailable | |
+/// | 503, 529 | overload: unavailable | 529 is what services in front of others say |
 /// | 521, 523 | transient, `never_sent` | Cloudflare could not connect to the origin |
 /// | other 5xx | transient | the request may have been processed |
 /// | anything else | transient | an invalid status is read as a 5xx |
@@ -29,19 +30,33 @@ mod date;
 ///
 /// Sources: RFC 9110, section 15 (invalid codes: its last paragraph), <https://www.rfc-editor.org/rfc/rfc9110#section-15>;
 /// RFC 8470, section 5.2 (425), <https://www.rfc-editor.org/rfc/rfc8470#section-5.2>; Cloudflare 5xx errors,
-/// <https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/>.
+/// <https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/>; GitHub, "Rate limits
+/// for the REST API", section "Exceeding the rate limit" (403),
+/// <https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>; Anthropic, "Errors" (529: overloaded),
+/// <https://docs.anthropic.com/en/api/errors>.
 #[must_use]
 pub fn outcome_of_status(status: u16, retry_after: Option<Duration>) -> Outcome {
     let verdict = match status {
         0 | 100..=399 => Verdict::Success,
         408 | 425 => Verdict::Transient,
         429 => Verdict::Overload(Overload::TooManyRequests),
+        403 if retry_after.is_some() => Verdict::Overload(Overload::TooManyRequests),
         400..=499 => Verdict::Answered,
         501 | 505 | 525 | 526 => Verdict::Defect,
-        503 => Verdict::Overload(Overload::Unavailable),
+        503 | 529 => Verdict::Overload(Overload::Unavailable),
         _ => Verdict::Transient,
     };
     Outcome { never_sent: matches!(status, 425 | 521 | 523), retry_after, ..Outcome::new(verdict) }
+}
+
+/// How long a response asks to be left alone, by its `Retry-After` fields and its `Date` fields as they stand in its head.
+/// There is one of each at most: of several nobody knows which one counts, so they say nothing, as they do where a host
+/// knows them only joined by commas.
+///
+/// Source: RFC 9110, section 5.3, <https://www.rfc-editor.org/rfc/rfc9110#section-5.3>.
+#[must_use]
+pub fn retry_after_of<F: AsRef<[u8]>>(fields: &[F], wall_now_ms: u64, dates: &[F]) -> Option<Duration> {
+    retry_after(only(fields)?, wall_now_ms, only(dates))
 }
 
 /// How long a `Retry-After` field asks to be left alone; `None` where it says nothing that can be understood.
@@ -49,17 +64,22 @@ pub fn outcome_of_status(status: u16, retry_after: Option<Duration>) -> Outcome 
 /// The field holds either digits only (seconds; any number of them, saturating) or one of the three forms of HTTP-date.
 /// A date is measured against the response's own `date` field, so that the clocks of client and server need not agree, or
 /// against `wall_now_ms` (milliseconds since 1970) where that field is missing or malformed; a date in the past is zero.
-/// Spaces and tabs around the value are ignored, nothing else is: `-3`, `+3`, `1.5`, `1e3` and `120, 120` are malformed.
+/// Spaces and tabs around the value are ignored, nothing else is: `-3`, `+3`, `1.5`, `1e3` and `120, 120` are malformed, and
+/// so is what is longer than [`LONGEST_FIELD`].
 ///
 /// Source: RFC 9110, section 10.2.3, <https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3>.
 #[must_use]
 pub fn retry_after(field: &[u8], wall_now_ms: u64, date: Option<&[u8]>) -> Option<Duration> {
+    if field.len() > LONGEST_FIELD {
+        return None;
+    }
     let field = trim(field);
     if let Some(seconds) = whole_number(field) {
         return Some(Duration::from_secs(seconds));
     }
     let wall_now = wall_now_ms / MILLIS_PER_SEC;
     let then_ms = date::parse(field, wall_now)?.saturating_mul(MILLIS_PER_SEC);
+    let date = date.filter(|date| date.len() <= LONGEST_FIELD);
     let now_ms = match date.and_then(|date| date::parse(trim(date), wall_now)) {
         Some(seconds) => seconds.saturating_mul(MILLIS_PER_SEC),
         None => wall_now_ms,
@@ -81,6 +101,10 @@ pub fn is_idempotent(method: &str) -> bool {
         || ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"].iter().any(|known| method.eq_ignore_ascii_case(known))
 }
 
+fn only<F: AsRef<[u8]>>(fields: &[F]) -> Option<&[u8]> {
+    if let [field] = fields { Some(field.as_ref()) } else { None }
+}
+
 /// Digits and nothing else, as a number that saturates.
 fn whole_number(text: &[u8]) -> Option<u64> {
     let (first, rest) = text.split_first()?;
@@ -99,6 +123,9 @@ fn trim(mut text: &[u8]) -> &[u8] {
     text
 }
 
+/// The longest `Retry-After` or `Date` that is read, in bytes. Ours: half of what servers usually take for all fields
+/// together, so that no honest one is longer and no host has to look at more.
+pub const LONGEST_FIELD: usize = 4_000;
 const MILLIS_PER_SEC: u64 = 1_000;
 
 #[cfg(test)]

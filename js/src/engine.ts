@@ -6,6 +6,7 @@ import * as AT from "./answer.js";
 import { refusal } from "./config.js";
 import { EVENTS, KIND, UNGUARDED, WAIT, WOKEN } from "./decision.js";
 import { EventTap } from "./events.js";
+import { LONGEST_FIELD } from "./generated/vocabulary.js";
 import { Instance, type Exports } from "./instance.js";
 import { KeyNames, NEW } from "./keys.js";
 import type { Settings, SharedObject } from "./shared.js";
@@ -13,8 +14,6 @@ import type { Stack } from "./stack.js";
 import type { Host } from "./types.js";
 
 const ATTEND = WOKEN | EVENTS;
-/** The longest date has 34 letters, and no number that means anything has more. */
-const LONGEST_FIELD = 64;
 const GENERATIONS_AN_EPOCH = 2 ** 24;
 
 export class Engine {
@@ -133,8 +132,9 @@ export class Engine {
     if (typeof field !== "string" || field.length > LONGEST_FIELD) return -1;
     const { host } = this;
     const wallNow = host.wallNow === undefined ? host.now() : host.wallNow();
-    const date = (headers.get("date") ?? "").slice(0, LONGEST_FIELD);
-    return this.ask((exports, instance) => exports.retry_after(...instance.giveText(field), wallNow, ...instance.giveText(date)), -1);
+    const date: unknown = headers.get("date");
+    const known = typeof date === "string" && date.length <= LONGEST_FIELD ? date : "";
+    return this.ask((exports, instance) => exports.retry_after(...instance.giveText(field), wallNow, ...instance.giveText(known)), -1);
   }
 
   /** A read, or an operator's order. `otherwise` when the engine dies of it. */

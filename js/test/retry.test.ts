@@ -77,6 +77,36 @@ test("a Retry-After beyond any reason stops the call, with the response itself",
   assert.ok(clamped >= 10_000 && clamped <= 10_100, String(clamped));
 });
 
+test("a Retry-After may have as many digits as a field has room for, and blanks around them", async () => {
+  for (const field of [`${"0".repeat(64)}5`, `${"0".repeat(3_999)}5`, `${" ".repeat(3_999)}5`]) {
+    const at = (await secondAt({}, {}, field))!;
+    assert.ok(at >= 5_000 && at <= 5_100, `${field.length}: ${at}`);
+  }
+  for (const field of ["9".repeat(65), "9".repeat(4_000)]) assert.equal(await secondAt({}, {}, field), undefined, "it stops the call");
+  for (const field of [`${"0".repeat(4_000)}5`, "9".repeat(4_001)]) assert.equal(await secondAt({}, {}, field), 100, "longer than any field: ignored");
+});
+
+test("of two Retry-After fields nobody knows which one counts: both are ignored", async () => {
+  assert.equal(await secondAt([["retry-after", "2"], ["retry-after", "60"]]), 100);
+  assert.equal(await secondAt([["retry-after", "2"], ["Retry-After", "2"]]), 100);
+});
+
+test("a 403 that says when to come again is a 429, and a 529 is a 503", async () => {
+  const sentAgain = async (code: number, headers: HeadersInit, method: string): Promise<boolean> => {
+    const { host, guard } = shim();
+    const upstream = new Upstream(status(code, headers), status(200));
+    const pending = guard({ retry: { backoff: { base: 1 } } }, { fetch: upstream.fetch }).fetch(URL_A, { method });
+    await host.pass(60_000);
+    await pending;
+    return upstream.sent.length === 2;
+  };
+  const asked = { "retry-after": "1" };
+  assert.deepEqual(
+    await Promise.all([sentAgain(403, asked, "GET"), sentAgain(403, asked, "POST"), sentAgain(403, {}, "GET")]), [true, true, false]);
+  assert.deepEqual(
+    await Promise.all([sentAgain(529, asked, "POST"), sentAgain(529, {}, "POST"), sentAgain(529, {}, "GET")]), [true, false, true]);
+});
+
 test("a Retry-After longer than what is left stops the call now", async () => {
   const { host, guard } = shim();
   const asked = status(429, { "retry-after": "30" });

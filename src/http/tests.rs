@@ -31,6 +31,7 @@ fn every_status_has_a_verdict() {
         (413, Answered),
         (421, Answered),
         (425, Transient),
+        (403, Answered),
         (429, Verdict::Overload(Overload::TooManyRequests)),
         (499, Answered),
         (500, Transient),
@@ -44,6 +45,9 @@ fn every_status_has_a_verdict() {
         (524, Transient),
         (525, Defect),
         (526, Defect),
+        (527, Transient),
+        (529, Verdict::Overload(Overload::Unavailable)),
+        (530, Transient),
         (599, Transient),
         (600, Transient),
         (u16::MAX, Transient),
@@ -54,10 +58,21 @@ fn every_status_has_a_verdict() {
 }
 
 #[test]
+fn a_403_that_says_when_to_come_again_is_a_429() {
+    for asked in [Duration::ZERO, Duration::from_secs(60), Duration::MAX] {
+        assert_eq!(outcome_of_status(403, Some(asked)), outcome_of_status(429, Some(asked)));
+    }
+    // Other answers stay what they are, whatever stands beside them.
+    for status in [400, 401, 404, 409, 418, 451] {
+        assert_eq!(outcome_of_status(status, Some(Duration::ZERO)).verdict, Verdict::Answered, "{status}");
+    }
+}
+
+#[test]
 fn only_what_was_surely_not_processed_may_be_repeated_whatever_its_method() {
     let unprocessed = |asked| (0..=1_000).filter(move |&status| outcome_of_status(status, asked).is_unprocessed());
     assert_eq!(unprocessed(None).collect::<Vec<_>>(), [425, 429, 521, 523]);
-    assert_eq!(unprocessed(Some(Duration::ZERO)).collect::<Vec<_>>(), [425, 429, 503, 521, 523]);
+    assert_eq!(unprocessed(Some(Duration::ZERO)).collect::<Vec<_>>(), [403, 425, 429, 503, 521, 523, 529]);
     assert_eq!(outcome_of_status(502, Some(Duration::MAX)).retry_after, Some(Duration::MAX));
 }
 
@@ -82,7 +97,32 @@ fn digits_are_seconds_however_many() {
     // smithy-lang/smithy-ruby#338: told as it is; what is too long is for the retry policy to say.
     assert_eq!(read("99999999"), after(99_999_999));
     assert_eq!(read_digits("18446744073709551616"), Some(Duration::MAX));
-    assert_eq!(read_digits(&"9".repeat(10_000)), Some(Duration::MAX));
+    assert_eq!(read_digits(&"9".repeat(4_000)), Some(Duration::MAX));
+    assert_eq!(read_digits(&(" ".repeat(3_999) + "7")), Some(Duration::from_secs(7)));
+    assert_eq!(read_digits(&("0".repeat(3_999) + "7")), Some(Duration::from_secs(7)));
+}
+
+#[test]
+fn a_field_of_more_than_four_thousand_bytes_says_nothing() {
+    for field in ["9".repeat(4_001), "0".repeat(4_001), " ".repeat(4_000) + "7", "7".repeat(1_000_000)] {
+        assert_eq!(read(&field), None);
+    }
+    // Nor does a date of that length: the client's own clock stands for it.
+    let date = " ".repeat(4_000) + "Mon, 30 Nov 2026 00:00:50 GMT";
+    let asked = retry_after(b"Mon, 30 Nov 2026 00:01:00 GMT", NOW * 1_000, Some(date.as_bytes()));
+    assert_eq!(asked, Some(Duration::from_secs(60)));
+}
+
+#[test]
+fn of_several_fields_nobody_knows_which_one_counts() {
+    let of = |fields: &[&str], dates: &[&str]| retry_after_of(fields, NOW * 1_000, dates).map(Duration::as_millis_ceil);
+    assert_eq!(of(&["2"], &[]), after(2));
+    // As JavaScript has them, joined by a comma.
+    assert_eq!((of(&["2", "60"], &[]), read("2, 60")), (None, None));
+    assert_eq!((of(&["2", "2"], &[]), of(&[], &[])), (None, None));
+    let (asked, date) = ("Mon, 30 Nov 2026 00:01:00 GMT", "Mon, 30 Nov 2026 00:00:50 GMT");
+    assert_eq!(of(&[asked], &[date]), after(10));
+    assert_eq!(of(&[asked], &[date, date]), after(60));
 }
 
 #[test]

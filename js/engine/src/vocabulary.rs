@@ -20,6 +20,7 @@ pub fn typescript() -> String {
     options(&mut out);
     budget_reads(&mut out);
     defaults(&mut out);
+    longest_field(&mut out);
     events(&mut out);
     event_facts(&mut out);
     figures(&mut out);
@@ -74,6 +75,14 @@ fn budget_reads(out: &mut String) {
         out,
         "\n/** Which options each kind of budget reads: a bit for each position. */\nexport const BUDGET_READS = [{}] as const;",
         all.join(", ")
+    );
+}
+
+fn longest_field(out: &mut String) {
+    let letters = forbear::http::LONGEST_FIELD;
+    let _ = writeln!(
+        out,
+        "\n/** So many letters of a Retry-After or a Date are read; a longer one says nothing. */\nexport const LONGEST_FIELD = {letters};"
     );
 }
 

@@ -140,6 +140,9 @@ export const DEFAULTS: Record<(typeof POLICIES)[number], readonly (number | null
 /** The one that the shim needs: how long an attempt may take where nobody says. */
 export const ATTEMPT_TIMEOUT_MS = 10000;
 
+/** So many letters of a Retry-After or a Date are read; a longer one says nothing. */
+export const LONGEST_FIELD = 4000;
+
 /** The kinds of events, by code. */
 export const EVENTS: readonly EventSpec[] = [
   ["sent", "attempt"],
