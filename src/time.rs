@@ -114,6 +114,13 @@ impl Instant {
         if rest == 0 { self } else { Self(self.0.saturating_add(step.0 - rest)) }
     }
 
+    /// Whether what begins now has any time before a deadline. Ours: a host's timer counts whole milliseconds, so that one
+    /// which is set for less rings when the time is up.
+    #[must_use]
+    pub const fn is_in_time(self, deadline: Self) -> bool {
+        deadline.since(self).as_nanos() >= NANOS_PER_MILLI
+    }
+
     /// `None` for [`Instant::NEVER`].
     #[must_use]
     pub const fn or_none(self) -> Option<Self> {
@@ -265,6 +272,14 @@ mod tests {
 
     fn elapsed(now: Instant) -> u64 {
         now.since(Instant::ORIGIN).as_millis_ceil()
+    }
+
+    #[test]
+    fn less_than_a_millisecond_is_no_time() {
+        let ends = Instant::ORIGIN + Duration::from_millis(1);
+        assert!(Instant::ORIGIN.is_in_time(ends) && Instant::ORIGIN.is_in_time(Instant::NEVER));
+        assert!(!(Instant::ORIGIN + Duration::from_nanos(1)).is_in_time(ends) && !ends.is_in_time(ends));
+        assert!(!(ends + Duration::from_secs(1)).is_in_time(ends));
     }
 
     #[test]

@@ -182,7 +182,7 @@ impl Turn<'_> {
             Some(after) => verb.now + desk.pace(stack, call.key, verb.now).unwrap_or(after),
             None => return call.hedge_at = Instant::NEVER,
         };
-        if call.hedge_at >= call.deadline {
+        if !call.hedge_at.is_in_time(call.deadline) {
             let attempt = call.sent.saturating_add(1);
             self.tell_hedge(HedgeStep::DeadlineSkip, attempt, None);
         }

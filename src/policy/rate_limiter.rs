@@ -222,7 +222,7 @@ impl Gate for RateLimiter {
         if at <= now {
             return Answer::Pass;
         }
-        let too_late = at >= asker.deadline || at > asker.since + self.config.wait;
+        let too_late = !at.is_in_time(asker.deadline) || at > asker.since + self.config.wait;
         if too_late || asker.place.is_none() && self.waiters(asker.key) >= self.config.queue {
             return Answer::Reject { reason: RefusalReason::RateLimited, retry_at: Some(at) };
         }

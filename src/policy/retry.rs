@@ -112,18 +112,18 @@ impl Retry {
             return Next::Stop(reason);
         }
         let backoff = self.backoff(round, rng);
-        let floor = match round.outcome.retry_after {
-            Some(asked) if asked > self.config.max_retry_after && !self.config.clamp_retry_after => {
-                return Next::Stop(StopReason::RetryAfterTooLong);
-            }
-            Some(asked) => asked.min(self.config.max_retry_after),
-            None => Duration::ZERO,
-        };
-        if floor > Duration::ZERO && round.now + floor >= round.deadline {
+        let in_time = |pause| (round.now + pause).is_in_time(round.deadline);
+        // Nothing at all is no floor.
+        let asked = round.outcome.retry_after.filter(|asked| *asked > Duration::ZERO);
+        let longest = self.config.max_retry_after;
+        if asked.is_some_and(|asked| asked > longest) && !self.config.clamp_retry_after {
+            return Next::Stop(StopReason::RetryAfterTooLong);
+        }
+        if asked.is_some_and(|asked| !in_time(asked.min(longest))) {
             return Next::Stop(StopReason::RetryAfterExceedsDeadline);
         }
-        let delay = if floor > Duration::ZERO { backoff.max(floor + self.spread(rng)) } else { backoff };
-        if round.now + delay >= round.deadline {
+        let delay = asked.map_or(backoff, |asked| backoff.max(self.spread(asked, rng)));
+        if !in_time(delay) {
             return Next::Stop(StopReason::DeadlineExceeded);
         }
         if !spend() {
@@ -190,9 +190,16 @@ impl Retry {
         delay.min(cap)
     }
 
-    /// What is added to a Retry-After, so that all who were told the same do not come at once.
-    fn spread(&self, rng: &mut Rng) -> Duration {
-        Duration::from_nanos(rng.between(0, self.config.base.as_nanos()))
+    /// A Retry-After, spread so that all who were told the same do not come at once: over a base more, as far as the longest
+    /// one allows; what is longer than that, and shortened, over a base before it.
+    fn spread(&self, asked: Duration, rng: &mut Rng) -> Duration {
+        let Config { base, max_retry_after: longest, .. } = self.config;
+        let mut random = |most: Duration| Duration::from_nanos(rng.between(0, most.as_nanos()));
+        if asked > longest {
+            longest.saturating_sub(random(base.min(longest.split(2))))
+        } else {
+            asked + random(base.min(longest.saturating_sub(asked)))
+        }
     }
 }
 

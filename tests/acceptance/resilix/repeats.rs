@@ -8,9 +8,11 @@ use crate::refusals::{facts, refuser};
 
 #[test]
 fn answered_is_never_retried() {
-    let answers = (400..500).filter(|status| ![408, 425, 429].contains(status)).chain([501, 505]);
-    for status in answers {
-        let mut host = Host::new(move |_, _| Fate::Ends(ms(1), http::outcome_of_status(status, Some(ms(1)))));
+    // 403 and a few others say with Retry-After that they may end better.
+    let always = (400..500).filter(|status| ![403, 408, 413, 421, 425, 429].contains(status)).chain([501, 505]);
+    let answers = always.map(|status| (status, Some(ms(1)))).chain([(403, None), (413, None)]);
+    for (status, asked) in answers {
+        let mut host = Host::new(move |_, _| Fate::Ends(ms(1), http::outcome_of_status(status, asked)));
         let stack = host.stack(StackConfig { retry: Some(tireless()), ..StackConfig::default() });
         assert_eq!(host.call(stack), End::Done(1, StopReason::NotRetryable), "{status}");
         assert_eq!(host.sent.len(), 1, "{status}");

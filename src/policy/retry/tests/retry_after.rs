@@ -53,7 +53,7 @@ fn one_above_the_maximum_gives_up_unless_clamping_is_asked_for() {
     assert_eq!(above.stops(1), StopReason::RetryAfterTooLong);
     let clamping = Case::new(Config { clamp_retry_after: true, ..above.config });
     let clamped = clamping.asked_for(999_999_999);
-    assert!((0..200).all(|word| (ms(60_000)..=ms(60_100)).contains(&clamped.delay(word))));
+    assert!((0..200).all(|word| (ms(59_900)..=ms(60_000)).contains(&clamped.delay(word))));
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn ninety_nine_million_seconds_are_neither_slept_nor_nothing() {
     let case = Case { outcome: Outcome { retry_after: endless, ..case.outcome }, ..case };
     assert_eq!(case.stops(1), StopReason::RetryAfterTooLong);
     let clamping = Case { config: Config { clamp_retry_after: true, ..case.config }, ..case };
-    assert!(clamping.delay(1) <= ms(60_100));
+    assert!(clamping.delay(1) <= ms(60_000));
 }
 
 #[test]
@@ -81,13 +81,50 @@ fn a_malformed_one_leaves_the_backoff_as_it_is() {
 #[test]
 fn one_beyond_the_deadline_stops_now_and_spends_no_token() {
     let case = steady().asked_for(5_000);
-    for left in [0, 1, 4_999, 5_000] {
-        let late = case.with_time(ms(left)).ask(1);
+    for left in [ms(0), ms(1), ms(4_999), ms(5_000), ms(5_001).saturating_sub(Duration::from_nanos(1))] {
+        let late = case.with_time(left).ask(1);
         assert_eq!(late, Answer { next: Err(StopReason::RetryAfterExceedsDeadline), asked_budget: false });
     }
-    let spread_only = case.with_time(ms(5_000) + Duration::from_nanos(1)).ask(1);
+    let spread_only = case.with_time(ms(5_001)).ask(1);
     assert_eq!(spread_only, Answer { next: Err(StopReason::DeadlineExceeded), asked_budget: false });
     assert!(case.with_time(ms(5_101)).ask(1).asked_budget);
+}
+
+#[test]
+fn however_it_is_spread_it_is_never_longer_than_the_maximum() {
+    let config = Config { base: ms(60_000), cap: ms(60_000), max_retry_after: ms(5_000), ..steady().config };
+    for jitter in Jitter::ALL {
+        let case = Case { config: Config { jitter: *jitter, clamp_retry_after: true, ..config }, ..steady() };
+        for (asked, least) in
+            [(1, 1), (3_000, 3_000), (4_999, 4_999), (5_000, 5_000), (5_001, 2_500), (u64::MAX, 2_500)]
+        {
+            for word in 0..200 {
+                let Pause { delay, backoff } = case.asked_for(asked).pause(word);
+                assert!(delay <= backoff.max(ms(5_000)) && delay >= backoff.max(ms(least)), "{asked}: {delay:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_that_is_shortened_is_spread_all_the_same() {
+    let clamping = Case::new(Config { clamp_retry_after: true, ..steady().config }).asked_for(999_999_999);
+    let mut delays: Vec<_> = (0..200).map(|word| clamping.delay(word)).collect();
+    delays.sort_unstable();
+    delays.dedup();
+    assert!(delays.len() > 190);
+}
+
+#[test]
+fn a_pause_that_ends_with_less_than_a_millisecond_left_is_not_begun() {
+    let nearly = |pause: u64| ms(pause + 1).saturating_sub(Duration::from_nanos(1));
+    for asked in [steady(), steady().asked_for(0)] {
+        assert_eq!(asked.with_time(nearly(100)).stops(1), StopReason::DeadlineExceeded);
+        assert_eq!(asked.with_time(ms(101)).delay(1), ms(100));
+    }
+    // With no pause at all, too.
+    let at_once = (0..).find(|word| Case::with_jitter(Jitter::Full).delay(*word) < ms(1)).unwrap();
+    assert_eq!(Case::with_jitter(Jitter::Full).with_time(nearly(0)).stops(at_once), StopReason::DeadlineExceeded);
 }
 
 /// A delay longer than the time left, chosen before the budget is asked, once cost a token for nothing.
