@@ -136,7 +136,7 @@ impl Guard {
     #[must_use]
     pub fn key(&self, name: &str) -> Option<Key> {
         let name = isolate::name_of(name);
-        isolate::keys(|keys| keys.find(name))
+        isolate::keys(|keys| keys.find(&name))
     }
 }
 

@@ -1,6 +1,5 @@
 //! A call with options of its own.
 
-use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::future::Future;
 
@@ -17,6 +16,7 @@ use super::attempt::Attempt;
 use super::drive::{Order, drive};
 use super::end::Result;
 use super::outcome::outcome_of;
+use super::race::Ended;
 use super::request::{Outgoing, target_of};
 
 /// A call that is about to be made. What is not said is read off the request.
@@ -124,7 +124,7 @@ impl<'a> Call<'a> {
     /// As [`Guard::fetch`](super::Guard::fetch).
     pub async fn execute_judged<T: 'static, E: 'static, F>(
         self,
-        operation: impl FnMut(Attempt) -> F,
+        mut operation: impl FnMut(Attempt) -> F,
         judge: impl Fn(&core::result::Result<T, E>) -> Outcome,
     ) -> Result<T, E>
     where
@@ -132,16 +132,25 @@ impl<'a> Call<'a> {
     {
         let facts = self.facts(Repeat::AfterFailure, true);
         let Self { site, key, signal, anchor: _anchor, .. } = self;
-        drive(site, Order { key, facts, signal }, operation, judge).await
+        let judge = &judge;
+        let judged = move |attempt| {
+            let running = operation(attempt);
+            async move {
+                let result = running.await;
+                let outcome = judge(&result);
+                Ended { result, outcome }
+            }
+        };
+        drive(site, Order { key, facts, signal }, judged).await
     }
 
     async fn send(self, target: impl Fn() -> ::worker::Result<JsValue>, outgoing: Outgoing) -> Result {
         let facts = self.facts(outgoing.repeat(), outgoing.is_replayable());
         let Self { site, key, signal, anchor: _anchor, .. } = self;
-        let key = key.or_else(|| outgoing.origin().map(ToOwned::to_owned));
+        let key = key.or_else(|| outgoing.origin());
         let (target, outgoing) = (&target, &outgoing);
-        let operation = move |attempt: Attempt| async move { outgoing.send(&target()?, attempt.signal()).await };
-        drive(site, Order { key, facts, signal }, operation, outcome_of).await
+        let operation = move |attempt: Attempt| async move { outgoing.send(target, attempt.signal()).await };
+        drive(site, Order { key, facts, signal }, operation).await
     }
 
     fn facts(&self, repeat: Repeat, replayable: bool) -> Facts {

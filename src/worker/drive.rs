@@ -18,7 +18,7 @@ use super::attempt::{Attempt, TIMEOUT_ERROR, brand_of};
 use super::end::{Done, Error, Failed, Report, Result};
 use super::held::Held;
 use super::isolate::{self, Isolate};
-use super::race::{First, Race, Runner, State};
+use super::race::{Ended, First, Race, Runner, State};
 use super::{Site, host};
 
 /// What a call is admitted with.
@@ -33,10 +33,9 @@ pub async fn drive<T: 'static, E: 'static, F>(
     site: &Site,
     order: Order,
     mut operation: impl FnMut(Attempt) -> F,
-    judge: impl Fn(&core::result::Result<T, E>) -> Outcome,
 ) -> Result<T, E>
 where
-    F: Future<Output = core::result::Result<T, E>>,
+    F: Future<Output = Ended<T, E>>,
 {
     if let Some(reason) = order.signal.as_ref().and_then(AbortSignal::reason) {
         let report = Report {
@@ -58,14 +57,14 @@ where
             Step::Wait => driver.give_up(decision.drop, true),
             Step::Done { attempt, reason, held } => return driver.done(&decision, attempt, reason, held),
             Step::Reject(rejection) => return driver.refused(&decision, rejection),
-            Step::Unguarded => return driver.alone(ended, operation, judge).await,
+            Step::Unguarded => return driver.alone(ended, operation).await,
         }
         let delay = decision.at.map(|at| at.since(driver.now));
         let first = driver.race.first(delay).await;
         (decision, ended) = match first {
             First::Left => return driver.left(),
             First::Due => (driver.wake(), None),
-            First::Ended(attempt) => (driver.settle(attempt, &judge), Some(attempt)),
+            First::Ended(attempt) => (driver.settle(attempt), Some(attempt)),
         };
     }
 }
@@ -85,7 +84,7 @@ struct Driver<'a, T, E, F> {
     sent: AttemptNumber,
 }
 
-impl<'a, T: 'static, E: 'static, F: Future<Output = core::result::Result<T, E>>> Driver<'a, T, E, F> {
+impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, E, F> {
     fn begin(site: &'a Site, Order { key, facts, signal }: Order) -> (Self, Decision) {
         let (decision, now) = asked(|isolate| isolate.admit(site.stack, key.as_deref(), facts));
         let limit = facts.timeout.into_iter().chain(site.total).min();
@@ -109,8 +108,8 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = core::result::Result<T, E>>>
         self.ask(Isolate::wake)
     }
 
-    fn settle(&mut self, attempt: AttemptNumber, judge: impl Fn(&core::result::Result<T, E>) -> Outcome) -> Decision {
-        let outcome = self.race.result(attempt).map_or(Outcome::new(Verdict::Defect), judge);
+    fn settle(&mut self, attempt: AttemptNumber) -> Decision {
+        let outcome = self.race.ended(attempt).map_or(Outcome::new(Verdict::Defect), |ended| ended.outcome);
         self.ask(|isolate, call| isolate.settle(call, attempt, outcome))
     }
 
@@ -142,8 +141,10 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = core::result::Result<T, E>>>
         }
         let held = call.filter(|_| held).map(|call| Held::new(call, decision.at.map(|at| at.since(self.now))));
         match attempt.hand_over() {
-            State::Ended(Ok(value)) => Ok(Done { value, report: self.report(Some(reason)), held }),
-            State::Ended(Err(error)) => self.fail(Error::Upstream(error), Some(reason)),
+            State::Ended(Ended { result: Ok(value), .. }) => {
+                Ok(Done { value, report: self.report(Some(reason)), held })
+            }
+            State::Ended(Ended { result: Err(error), .. }) => self.fail(Error::Upstream(error), Some(reason)),
             State::GivenUp(policy) => self.timed_out(policy.unwrap_or(Kind::Deadline), number, reason),
             State::Running(_) => self.timed_out(Kind::Deadline, number, reason),
         }
@@ -185,13 +186,8 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = core::result::Result<T, E>>>
 
     /// The engine does not know this call: what runs is waited for within its limits, and who has nothing in flight or in
     /// hand sends once. How that ends may still be evidence, where only the call's lease had ended.
-    async fn alone(
-        mut self,
-        ended: Option<AttemptNumber>,
-        mut operation: impl FnMut(Attempt) -> F,
-        judge: impl Fn(&core::result::Result<T, E>) -> Outcome,
-    ) -> Result<T, E> {
-        let is_value = |attempt: &AttemptNumber| self.race.result(*attempt).is_some_and(core::result::Result::is_ok);
+    async fn alone(mut self, ended: Option<AttemptNumber>, mut operation: impl FnMut(Attempt) -> F) -> Result<T, E> {
+        let is_value = |attempt: &AttemptNumber| self.race.ended(*attempt).is_some_and(|ended| ended.result.is_ok());
         let mut last = ended.filter(|attempt| is_value(attempt) || self.race.latest_start().is_none());
         if last.is_none() && self.race.latest_start().is_none() {
             self.start(self.sent.saturating_add(1), &mut operation);
@@ -206,13 +202,15 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = core::result::Result<T, E>>>
                 First::Ended(attempt) => Some(attempt),
             };
             match last {
-                Some(attempt) => _ = self.settle(attempt, judge),
+                Some(attempt) => _ = self.settle(attempt),
                 None => _ = self.ask(|isolate, call| isolate.settle(call, sent, Outcome::new(Verdict::Timeout))),
             }
         }
         match last.and_then(|attempt| self.race.take(attempt)).map(Runner::hand_over) {
-            Some(State::Ended(Ok(value))) => Ok(Done { value, report: self.report(None), held: None }),
-            Some(State::Ended(Err(error))) => self.fail(Error::Upstream(error), None),
+            Some(State::Ended(Ended { result: Ok(value), .. })) => {
+                Ok(Done { value, report: self.report(None), held: None })
+            }
+            Some(State::Ended(Ended { result: Err(error), .. })) => self.fail(Error::Upstream(error), None),
             _ => {
                 let (attempt, last) = (self.sent, self.race.discarded.take());
                 self.fail(Error::TimedOut { policy: cut, attempt, last }, None)

@@ -3,6 +3,7 @@
 //! Users' code may run while the engine is lent (`Guard::with_engine`, gates of their own). What it asks then is never
 //! answered by anything but this engine: it hears that the engine is lent, or is heard once it is free.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -91,8 +92,9 @@ pub fn keys<T>(question: impl FnOnce(&mut KeyNames) -> T) -> T {
 }
 
 /// The name that is meant: a key's own, or any URL of an origin. A key may look like a URL and be none.
-pub fn name_of(given: &str) -> &str {
-    if keys(|keys| keys.find(given)).is_some() { given } else { origin_of(given).unwrap_or(given) }
+pub fn name_of(given: &str) -> Cow<'_, str> {
+    let known = keys(|keys| keys.find(given)).is_some();
+    if known { Cow::Borrowed(given) } else { origin_of(given).unwrap_or(Cow::Borrowed(given)) }
 }
 
 fn catch_up() {

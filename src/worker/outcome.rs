@@ -6,7 +6,7 @@ use core::any::Any;
 
 use ::worker::js_sys::{Array, Date, Promise, Reflect};
 use ::worker::wasm_bindgen::JsValue;
-use ::worker::{Response, ResponseBody};
+use ::worker::{Response, ResponseBody, web_sys};
 
 use crate::http::{outcome_of_status, retry_after};
 use crate::outcome::{Outcome, Overload, Verdict};
@@ -21,7 +21,7 @@ use super::end::{Discarded, Done, Error, Failed};
 #[must_use]
 pub fn outcome_of<T: 'static, E: 'static>(result: &Result<T, E>) -> Outcome {
     match result {
-        Ok(value) => response_in(value).map_or(Outcome::new(Verdict::Success), outcome_of_response),
+        Ok(value) => outcome_of_value(value),
         Err(error) => outcome_of_any(error),
     }
 }
@@ -45,9 +45,22 @@ fn response_in(value: &dyn Any) -> Option<&Response> {
     value.downcast_ref::<Response>().or_else(|| value.downcast_ref::<Done>().map(|done| &done.value))
 }
 
-fn outcome_of_response(response: &Response) -> Outcome {
-    let status = response.status_code();
-    let field = |name| response.headers().get(name).ok().flatten().filter(|field| field.len() <= LONGEST_FIELD);
+fn outcome_of_value(value: &dyn Any) -> Outcome {
+    if let Some(response) = value.downcast_ref::<web_sys::Response>() {
+        return outcome_of_response(response);
+    }
+    let of = |response: &Response| outcome_of_head(response.status_code(), &response.headers().0);
+    response_in(value).map_or(Outcome::new(Verdict::Success), of)
+}
+
+/// How an attempt ended that brought this response.
+pub fn outcome_of_response(response: &web_sys::Response) -> Outcome {
+    outcome_of_head(response.status(), &response.headers())
+}
+
+/// Of two fields of a name, which the runtime joins by a comma, nothing is understood: who knows which one is meant?
+fn outcome_of_head(status: u16, headers: &web_sys::Headers) -> Outcome {
+    let field = |name| headers.get(name).ok().flatten();
     let wait = (status >= 400)
         .then(|| field("retry-after"))
         .flatten()
@@ -57,7 +70,7 @@ fn outcome_of_response(response: &Response) -> Outcome {
 
 fn outcome_of_any(error: &dyn Any) -> Outcome {
     if let Some(error) = error.downcast_ref::<::worker::Error>() {
-        return marks_of(&error.to_js_value()).outcome();
+        return outcome_of_workers(error);
     }
     let Some(Failed { error, .. }) = error.downcast_ref::<Failed>() else { return Outcome::new(Verdict::Transient) };
     match error {
@@ -66,8 +79,23 @@ fn outcome_of_any(error: &dyn Any) -> Outcome {
         }
         Error::TimedOut { .. } => Outcome::new(Verdict::Timeout),
         Error::Left(_) => Outcome::new(Verdict::Cancelled),
-        Error::Upstream(error) => marks_of(&error.to_js_value()).outcome(),
+        Error::Upstream(error) => outcome_of_workers(error),
     }
+}
+
+fn outcome_of_workers(error: &::worker::Error) -> Outcome {
+    use ::worker::Error as E;
+    match error {
+        E::BadEncoding | E::BodyUsed | E::BindingError(_) | E::Infallible | E::SerdeWasmBindgenError(_) => {
+            Outcome::new(Verdict::Defect)
+        }
+        other => outcome_of_error(&other.to_js_value()),
+    }
+}
+
+/// How an attempt ended that brought this error, as JavaScript has it.
+pub fn outcome_of_error(error: &JsValue) -> Outcome {
+    marks_of(error).outcome()
 }
 
 /// What an error of the runtime's says of itself.
@@ -81,6 +109,8 @@ struct Marks {
     overloaded: bool,
     /// Marked as a fault of the way.
     passing: bool,
+    /// Thrown on the other side of a binding.
+    remote: bool,
 }
 
 fn marks_of(error: &JsValue) -> Marks {
@@ -106,6 +136,7 @@ fn marks_of(error: &JsValue) -> Marks {
         words: words.to_lowercase(),
         overloaded: is("overloaded"),
         passing: is("retryable") || is("durableObjectReset"),
+        remote: is("remote"),
     }
 }
 
@@ -114,7 +145,7 @@ impl Marks {
         let verdict = match (self.brand.as_deref(), self.name.as_str()) {
             (Some("RejectedError"), _) => {
                 let retry_after = self.retry_after_ms.filter(|millis| *millis >= 0.0);
-                let retry_after = retry_after.map(|millis| Duration::from_millis(millis as u64));
+                let retry_after = retry_after.map(|millis| Duration::from_millis(millis.ceil() as u64));
                 return Outcome { retry_after, ..Outcome::new(Verdict::Rejected) };
             }
             (Some("TimeoutError"), _) => Verdict::Timeout,
@@ -122,8 +153,10 @@ impl Marks {
             _ if self.overloaded => Verdict::Overload(Overload::Shedding),
             (_, "AbortError") => Verdict::Cancelled,
             (_, "TimeoutError") => Verdict::Timeout,
-            (_, "ReferenceError") => Verdict::Defect,
-            _ if self.passing => Verdict::Transient,
+            _ if self.passing || self.remote => Verdict::Transient,
+            (_, "TypeError" | "RangeError" | "ReferenceError" | "NotSupportedError" | "DataCloneError") => {
+                Verdict::Defect
+            }
             _ if MISTAKES.iter().any(|words| self.words.contains(words)) => Verdict::Defect,
             _ => Verdict::Transient,
         };
@@ -131,35 +164,24 @@ impl Marks {
     }
 }
 
-/// Mistakes of the caller's, which nothing but words tells. Everything else is taken for a fault on the way: a well-formed
-/// request that was not aborted has no other way to fail.
+/// Mistakes of the caller's that no name tells: those that the runtime throws as a mere Error, and those that Rust's own
+/// crates find (`http`, `url`).
 const MISTAKES: &[&str] = &[
-    "body has already",
-    "body is already",
-    "body was already",
-    "already been used",
-    "already been read",
-    "already used",
-    "already read",
-    "body is unusable",
-    "disturbed",
-    "is locked",
-    "one-time-use body",
-    "cannot have a body",
-    "invalid url",
-    "unable to parse url",
-    "unknown scheme",
-    "too many redirects",
     "too many subrequests",
     "within global scope",
     "on behalf of a different",
-    "illegal invocation",
+    "invalid header",
+    "already been read",
+    "relative url",
+    "empty host",
+    "invalid port",
+    "invalid domain",
+    "invalid international domain",
+    "invalid ipv",
 ];
 
 /// How far causes are followed.
 const DEEPEST: usize = 5;
-/// Longer fields are nobody's honest answer. Ours.
-const LONGEST_FIELD: usize = 256;
 
 #[cfg(test)]
 mod tests {
@@ -182,23 +204,32 @@ mod tests {
 
     #[test]
     fn mistakes_of_the_callers_are_no_evidence() {
+        let named = |name: &str| Marks { name: name.into(), ..said("in any words") };
+        for name in ["TypeError", "RangeError", "ReferenceError", "NotSupportedError", "DataCloneError"] {
+            assert_eq!(verdict(named(name)), Verdict::Defect, "{name}");
+        }
         for words in [
-            "Body has already been used. It can only be used once.",
-            "A request with a one-time-use body (it was initialized from a stream) encountered a redirect",
-            "Too many redirects.",
             "Too many subrequests by single Worker invocation.",
-            "Fetch API cannot load: unknown scheme",
-            "This ReadableStream is disturbed (has already been read from), and cannot be used as a body.",
+            "Disallowed operation called within global scope.",
+            "Cannot perform I/O on behalf of a different request.",
+            "Invalid header value: InvalidHeaderValue",
+            "relative URL without a base",
         ] {
             assert_eq!(verdict(said(words)), Verdict::Defect, "{words}");
         }
     }
 
     #[test]
+    fn a_mistake_of_a_bound_workers_is_a_fault_of_its_own_to_whoever_asks_it() {
+        let thrown = Marks { name: "TypeError".into(), remote: true, ..said("x is not a function") };
+        assert_eq!(verdict(thrown), Verdict::Transient);
+    }
+
+    #[test]
     fn marks_of_the_runtimes_outweigh_words() {
         let shed = Marks { overloaded: true, passing: true, ..said("Durable Object is overloaded.") };
         assert_eq!(verdict(shed), Verdict::Overload(Overload::Shedding));
-        let reset = Marks { passing: true, ..said("it is locked") };
+        let reset = Marks { passing: true, name: "TypeError".into(), ..said("") };
         assert_eq!(verdict(reset), Verdict::Transient);
         let timeout = Marks { name: "TimeoutError".into(), ..Marks::default() };
         assert_eq!(verdict(timeout), Verdict::Timeout);
@@ -210,6 +241,8 @@ mod tests {
             Marks { brand: Some("RejectedError".into()), retry_after_ms: Some(250.0), ..said("circuit-open") };
         let outcome = refused.outcome();
         assert_eq!((outcome.verdict, outcome.retry_after), (Verdict::Rejected, Some(Duration::from_millis(250))));
+        let partly = Marks { retry_after_ms: Some(249.5), brand: Some("RejectedError".into()), ..said("circuit-open") };
+        assert_eq!(partly.outcome().retry_after, Some(Duration::from_millis(250)));
         let cut = Marks { brand: Some("TimeoutError".into()), ..said("") };
         assert_eq!(verdict(cut), Verdict::Timeout);
     }

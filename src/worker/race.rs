@@ -10,6 +10,7 @@ use ::worker::wasm_bindgen::JsValue;
 use ::worker::{AbortController, AbortSignal};
 
 use crate::decision::{AttemptNumber, AttemptSet};
+use crate::outcome::Outcome;
 use crate::registry::Kind;
 use crate::time::{Duration, HostTime};
 
@@ -42,12 +43,18 @@ pub struct Runner<T, E, F> {
 
 pub enum State<T, E, F> {
     Running(Pin<Box<F>>),
-    Ended(Result<T, E>),
+    Ended(Ended<T, E>),
     /// Given up; the policy whose limit it had reached, if it was that.
     GivenUp(Option<Kind>),
 }
 
-impl<T: 'static, E: 'static, F: Future<Output = Result<T, E>>> Race<T, E, F> {
+/// What an attempt brought, and what that says about the upstream.
+pub struct Ended<T, E> {
+    pub result: Result<T, E>,
+    pub outcome: Outcome,
+}
+
+impl<T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Race<T, E, F> {
     pub fn new(caller: Option<AbortSignal>) -> Self {
         Self { attempts: Vec::new(), caller: caller.map(Caller::new), discarded: None }
     }
@@ -67,8 +74,8 @@ impl<T: 'static, E: 'static, F: Future<Output = Result<T, E>>> Race<T, E, F> {
             }
             for attempt in &mut self.attempts {
                 let State::Running(operation) = &mut attempt.state else { continue };
-                if let Poll::Ready(result) = operation.as_mut().poll(cx) {
-                    attempt.state = State::Ended(result);
+                if let Poll::Ready(ended) = operation.as_mut().poll(cx) {
+                    attempt.state = State::Ended(ended);
                     return Poll::Ready(First::Ended(attempt.number));
                 }
             }
@@ -86,9 +93,9 @@ impl<T: 'static, E: 'static, F: Future<Output = Result<T, E>>> Race<T, E, F> {
         running.map(|attempt| attempt.started).max()
     }
 
-    pub fn result(&self, number: AttemptNumber) -> Option<&Result<T, E>> {
+    pub fn ended(&self, number: AttemptNumber) -> Option<&Ended<T, E>> {
         match &self.attempts.iter().find(|attempt| attempt.number == number)?.state {
-            State::Ended(result) => Some(result),
+            State::Ended(ended) => Some(ended),
             _ => None,
         }
     }
@@ -116,7 +123,7 @@ impl<T: 'static, E: 'static, F> Runner<T, E, F> {
         let had = core::mem::replace(&mut self.state, State::GivenUp(cut));
         let discarded = match had {
             State::Running(_) => cut.map(Discarded::TimedOut),
-            State::Ended(result) => discard(result),
+            State::Ended(ended) => discard(ended.result),
             State::GivenUp(_) => None,
         };
         self.abort(&if cut.is_some() { timed_out() } else { superseded() });

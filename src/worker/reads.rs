@@ -85,7 +85,7 @@ impl Guard {
     ) -> Option<T> {
         let (name, stack) = (key.into(), self.0.stack);
         isolate::ask(|isolate| {
-            let key = name.map_or(Some(Key::WHOLE), |name| isolate.intern(isolate::name_of(name)))?;
+            let key = name.map_or(Some(Key::WHOLE), |name| isolate.intern(&isolate::name_of(name)))?;
             let (now, random) = isolate.moment();
             isolate.engine.operate(stack, now, random, |gate: &mut G, cx| act(gate, key, cx))
         })

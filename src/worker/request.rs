@@ -1,16 +1,22 @@
 //! What is sent: a request, and a body that can be sent again. Nothing is cloned or read, and no stream is teed.
 
+use alloc::borrow::Cow;
 use alloc::rc::Rc;
 use alloc::string::String;
 use core::fmt;
+use core::net::Ipv4Addr;
 
-use ::worker::js_sys::{Function, Object, Promise, Reflect, Uint8Array};
+use ::worker::js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array, global};
 use ::worker::wasm_bindgen::{JsCast, JsValue};
 use ::worker::wasm_bindgen_futures::JsFuture;
-use ::worker::{AbortSignal, Request, Response, Result, Stub, web_sys};
+use ::worker::{AbortSignal, Error, Request, Response, Result, Stub, web_sys};
 
 use crate::call::Repeat;
 use crate::http::is_idempotent;
+use crate::outcome::{Outcome, Verdict};
+
+use super::outcome::{outcome_of_error, outcome_of_response};
+use super::race::Ended;
 
 /// A request about to be sent, perhaps more than once.
 ///
@@ -42,20 +48,40 @@ impl Outgoing {
     pub(super) fn repeat(&self) -> Repeat {
         if is_idempotent(&self.request.method()) {
             Repeat::Freely
-        } else if self.request.headers().has("idempotency-key").unwrap_or(false) {
+        } else if self
+            .request
+            .headers()
+            .get("idempotency-key")
+            .is_ok_and(|key| key.is_some_and(|key| names_something(&key)))
+        {
             Repeat::AfterFailure
         } else {
             Repeat::OnlyUnprocessed
         }
     }
 
-    pub(super) fn origin(&self) -> Option<&str> {
-        origin_of(&self.url)
+    pub(super) fn origin(&self) -> Option<String> {
+        origin_of(&self.url).map(Cow::into_owned)
     }
 
-    /// Sends it once. By hand, since the crate's own functions take no signal everywhere, and other types with other
-    /// features.
-    pub(super) async fn send(&self, target: &JsValue, signal: &AbortSignal) -> Result<Response> {
+    /// Sends it once. What goes wrong before there is anything to wait for is the caller's own: its body or its stub was not
+    /// made, or the runtime does not take such a request.
+    pub(super) async fn send(
+        &self,
+        target: impl Fn() -> Result<JsValue>,
+        signal: &AbortSignal,
+    ) -> Ended<Response, Error> {
+        match target().and_then(|target| self.begin(&target, signal)) {
+            Err(error) => Ended { result: Err(error), outcome: Outcome::new(Verdict::Defect) },
+            Ok(promise) => match JsFuture::from(promise).await.and_then(JsCast::dyn_into::<web_sys::Response>) {
+                Err(error) => Ended { outcome: outcome_of_error(&error), result: Err(error.into()) },
+                Ok(response) => Ended { outcome: outcome_of_response(&response), result: Ok(response.into()) },
+            },
+        }
+    }
+
+    /// By hand, since the crate's own functions take no signal everywhere, and other types with other features.
+    fn begin(&self, target: &JsValue, signal: &AbortSignal) -> Result<Promise> {
         let init = Object::new();
         let signal: &JsValue = signal;
         Reflect::set(&init, &"signal".into(), signal)?;
@@ -63,9 +89,7 @@ impl Outgoing {
             Reflect::set(&init, &"body".into(), &body()?)?;
         }
         let fetch: Function = Reflect::get(target, &"fetch".into())?.dyn_into()?;
-        let promise: Promise = fetch.call2(target, &self.request, &init)?.dyn_into()?;
-        let response: web_sys::Response = JsFuture::from(promise).await?.dyn_into()?;
-        Ok(response.into())
+        Ok(fetch.call2(target, &self.request, &init)?.dyn_into()?)
     }
 }
 
@@ -94,11 +118,41 @@ pub(super) fn target_of(stub: Stub) -> JsValue {
     stub.into_rpc::<Object>().into()
 }
 
-/// Scheme, host and port of a URL as a Request has it: written out, in lower case, without a default port.
-pub(super) fn origin_of(url: &str) -> Option<&str> {
-    let host = url.find("://")? + "://".len();
-    let end = url.get(host..)?.find(['/', '?', '#']).map_or(url.len(), |end| host + end);
-    url.get(..end).filter(|_| end > host)
+/// Whether an `Idempotency-Key` says anything: an empty one, quoted or not, is no key.
+fn names_something(key: &str) -> bool {
+    key.contains(|c: char| !c.is_whitespace() && !matches!(c, '"' | ','))
+}
+
+/// The origin of a URL as the URL standard writes it, without whoever is named in it. What is plainly one already is only cut
+/// off; the runtime reads everything else.
+pub(super) fn origin_of(url: &str) -> Option<Cow<'_, str>> {
+    if let Some(origin) = plain_origin(url) {
+        return Some(Cow::Borrowed(origin));
+    }
+    // No scheme, no URL: a key's name, mostly.
+    url.contains(':').then(|| parsed_origin(url)).flatten().map(Cow::Owned)
+}
+
+/// Lower case, no user, no default port; a name, or an IPv4 address that is written out.
+fn plain_origin(url: &str) -> Option<&str> {
+    let (scheme, default_port) = if url.starts_with("https://") { ("https://", "443") } else { ("http://", "80") };
+    let rest = url.strip_prefix(scheme)?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let (host, port) = authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port)));
+    let is_plain = host.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-'));
+    // What ends in a number is an IPv4 address, in one of many ways to write it.
+    let last = host.rsplit('.').next()?;
+    let is_name = last.starts_with(|first: char| first.is_ascii_lowercase());
+    let is_port = |port: &str| !port.starts_with(['0', '+']) && port != default_port && port.parse::<u16>().is_ok();
+    (is_plain && (is_name || host.parse::<Ipv4Addr>().is_ok()) && port.is_none_or(is_port))
+        .then(|| url.get(..scheme.len() + authority.len()))
+        .flatten()
+}
+
+fn parsed_origin(url: &str) -> Option<String> {
+    let maker: Function = Reflect::get(&global(), &"URL".into()).ok()?.dyn_into().ok()?;
+    let parsed = Reflect::construct(&maker, &Array::of1(&url.into())).ok()?;
+    Reflect::get(&parsed, &"origin".into()).ok()?.as_string().filter(|origin| origin != "null")
 }
 
 #[cfg(test)]
@@ -106,18 +160,51 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_origin_is_what_stands_before_the_path() {
+    fn a_plain_origin_is_what_stands_before_the_path() {
         for (url, origin) in [
             ("https://example.com/", "https://example.com"),
             ("http://127.0.0.1:8787/a/b?c=https://d/", "http://127.0.0.1:8787"),
             ("https://example.com?q", "https://example.com"),
             ("https://example.com#f", "https://example.com"),
-            ("https://[::1]:8080/x", "https://[::1]:8080"),
+            ("http://x-1.example.com:443/@", "http://x-1.example.com:443"),
         ] {
-            assert_eq!(origin_of(url), Some(origin), "{url}");
+            assert_eq!(plain_origin(url), Some(origin), "{url}");
         }
-        for url in ["", "/relative", "data:text/plain,x", "://", "https:///"] {
-            assert_eq!(origin_of(url).filter(|origin| origin.len() > "https://".len()), None, "{url}");
+    }
+
+    #[test]
+    fn what_may_be_written_otherwise_in_an_origin_is_not_plain() {
+        let users = ["http://alice:s3cret@host/", "http://bob@host", "http://a:1@b"];
+        let cases =
+            ["HTTP://host/", "http://Host/", "http://bücher.example/", "http://host\\@other/", "http://ho%73t/"];
+        let ports = [
+            "http://host:80",
+            "https://host:443",
+            "http://host:080",
+            "http://host:+8",
+            "http://host:",
+            "http://h:99999",
+        ];
+        let addresses = [
+            "http://127.1/",
+            "http://0x7f.1",
+            "http://2130706433",
+            "http://127.0.0.01",
+            "http://127.0.0.1.",
+            "http://[::1]/",
+        ];
+        let others =
+            ["", "/relative", "data:text/plain,x", "://", "https://", "https:///", "ftp://host/", "https:host"];
+        for url in [&users[..], &cases, &ports, &addresses, &others].concat() {
+            assert_eq!(plain_origin(url), None, "{url}");
         }
+    }
+
+    #[test]
+    fn an_empty_idempotency_key_is_none() {
+        for key in ["", " ", "\"\"", "\" \"", ", "] {
+            assert!(!names_something(key), "{key}");
+        }
+        assert!(names_something("k") && names_something("\"8e03\""));
     }
 }

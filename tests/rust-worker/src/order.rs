@@ -45,6 +45,9 @@ pub async fn outgoing(order: &JsValue) -> Result<Outgoing> {
     if let Some(made) = text(&get(order, "call"), "getBody") {
         return Ok(Outgoing::with_body_from(bare()?, move || stream(&made)));
     }
+    if let Some(why) = text(&get(order, "call"), "noBody") {
+        return Ok(Outgoing::with_body_from(bare()?, move || Err(why.as_str().into())));
+    }
     let Some(body) = text(&fields, "body") else { return Ok(bare()?.into()) };
     if is(&fields, "used") {
         let used = stream(&body)?;
@@ -60,9 +63,9 @@ pub async fn outgoing(order: &JsValue) -> Result<Outgoing> {
     Ok(Outgoing::with_body(bare()?, body))
 }
 
-fn request(url: &str, fields: &JsValue, body: Option<JsValue>) -> Result<Request> {
+pub fn request(url: &str, fields: &JsValue, body: Option<JsValue>) -> Result<Request> {
     let init = Object::new();
-    for name in ["method", "headers"] {
+    for name in ["method", "headers", "redirect"] {
         Reflect::set(&init, &name.into(), &get(fields, name))?;
     }
     if let Some(body) = body {

@@ -12,9 +12,9 @@ use forbear::{Kind, RefusalReason, StackConfig};
 use worker::js_sys::{Array, Date, JSON};
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen_futures::spawn_local;
-use worker::{AbortController, Context, Delay, Fetcher, Result, Stub};
+use worker::{AbortController, Context, Delay, Fetch, Fetcher, Result, Stub};
 
-use crate::order::{Answer, get, is, outgoing, text};
+use crate::order::{Answer, get, is, outgoing, request, text};
 use crate::told::{describe, describe_error, metrics, tell};
 
 thread_local! {
@@ -73,6 +73,18 @@ pub async fn perform(order: &JsValue) -> Result<JsValue> {
     answer.set("endedAfterMs", Date::now() - began);
     answer.set("events", events);
     answer.set("metrics", metrics(&guard, key.as_deref()));
+    Ok(answer.done())
+}
+
+/// A call whose operation makes its request itself, as an operation may, and sends it by the runtime's own fetch.
+pub async fn execute(order: &JsValue) -> Result<JsValue> {
+    let (guard, events) = guard_for(&get(order, "guard"))?;
+    let (url, fields) = (text(order, "url").unwrap_or_default(), get(order, "request"));
+    let (url, fields) = (&url, &fields);
+    let operation = |_| async move { Fetch::Request(request(url, fields, None)?).send().await };
+    let answer = Answer::default();
+    tell(&answer, &guard.execute(operation).await);
+    answer.set("events", events);
     Ok(answer.done())
 }
 

@@ -1,0 +1,110 @@
+// What a Rust Worker's guard reads off a request and off what came of it: whose state it meets, whose mistake it was, and what
+// may be sent again.
+
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+import { test } from "../support/test.mjs";
+import { echo, ok, reset, startUpstream, status } from "../support/upstream.mjs";
+import { startRustWorker } from "./support.mjs";
+
+const RETRY = { attempts: 3, backoff: { base: 1, cap: 1 }, budget: false };
+/** One failure opens it. */
+const FRAIL = { consecutiveFailures: 1 };
+
+let worker;
+before(async () => {
+  worker = await startRustWorker({ services: { UPSTREAM: new URL("../workers/bound.worker.mjs", import.meta.url) } });
+});
+after(() => worker?.stop());
+
+let guards = 0;
+const guard = (policies) => ({ name: `guard ${++guards}`, retry: RETRY, ...policies });
+const verdicts = ({ events }) => events.filter(({ type }) => type === "settled").map(({ verdict }) => verdict);
+
+// ——— whose state it meets ———
+
+test("a password in a URL is in no key, and another user of the same origin meets the same circuit", async (t) => {
+  const upstream = await startUpstream(t, reset);
+  const origin = upstream.url.slice(0, -1);
+  const order = { guard: guard({ retry: false, breaker: FRAIL }) };
+  const as = (user) => worker.ask("/", { ...order, url: upstream.url.replace("//", `//${user}@`) });
+  const alice = await as("alice:s3cret");
+  assert.equal(alice.report.key, origin);
+  assert.doesNotMatch(JSON.stringify(alice.events), /alice|s3cret/);
+  const bob = await as("bob:x");
+  assert.deepEqual([bob.error.reason, bob.report.key, upstream.seen.length], ["circuit-open", origin, 1]);
+  const saved = String.fromCharCode(...(await worker.ask("/snapshot", order)));
+  assert.ok(saved.includes(origin) && !/alice|s3cret/.test(saved));
+  const read = await worker.ask("/circuit", { ...order, url: `${upstream.url.replace("//", "//carol:y@")}any/path` });
+  assert.equal(read.state, "open");
+});
+
+test("an address is one key however it is written, and so is a name", async (t) => {
+  const upstream = await startUpstream(t, reset);
+  const order = { guard: guard({ retry: false, breaker: FRAIL }) };
+  await worker.ask("/", { ...order, url: upstream.url });
+  for (const host of ["127.1", "0x7f.1", "2130706433", "127.0.0.1.", "0177.0.0.1"]) {
+    const { error, report } = await worker.ask("/", { ...order, url: upstream.url.replace("127.0.0.1", host) });
+    assert.deepEqual([error.reason, report.key], ["circuit-open", upstream.url.slice(0, -1)], host);
+  }
+  const named = { guard: guard({ retry: false }) };
+  const key = async (url) => (await worker.ask("/", { ...named, url, abort: { before: true } })).report.key;
+  assert.deepEqual(await Promise.all(["HTTPS://Host.Example:443/a", "https://u:p@host.example", "https://h%6fst.example?q"].map(key)),
+    Array(3).fill("https://host.example"));
+});
+
+// ——— whose mistake it was ———
+
+for (const [what, order] of [
+  ["a body that its maker does not make", { request: { method: "PUT" }, call: { noBody: "there is none today" } }],
+  ["a scheme that the runtime does not fetch", { url: "ftp://127.0.0.1/" }],
+  ["a body on a GET", { request: { body: "x" } }],
+]) {
+  test(`${what} is the caller's mistake: one attempt, its own error, no evidence`, async (t) => {
+    const upstream = await startUpstream(t, ok);
+    const made = { url: upstream.url, guard: guard({ breaker: FRAIL }), ...order };
+    const answer = await worker.ask("/", made);
+    assert.notEqual(answer.error.name, "RejectedError");
+    assert.deepEqual([verdicts(answer), answer.report.attempts, answer.report.stopReason], [["defect"], 1, "not-retryable"]);
+    assert.equal((await worker.ask("/", { url: upstream.url, guard: made.guard })).body, "fine", "others are served");
+    assert.equal(upstream.seen.length, 1);
+  });
+}
+
+test("a request that an operation cannot make is the caller's mistake", async (t) => {
+  const upstream = await startUpstream(t, ok);
+  for (const [url, request] of [
+    [upstream.url, { headers: { "x-user": "a\nb" } }], [upstream.url, { headers: { "x user": "a" } }], [upstream.url, { headers: [["a"]] }],
+    [upstream.url, { method: "GET IT" }], [upstream.url, { redirect: "sometimes" }], ["http://", {}], ["ftp://127.0.0.1/", {}],
+  ]) {
+    const answer = await worker.ask("/execute", { url, request, guard: guard({ breaker: FRAIL }) });
+    assert.deepEqual([verdicts(answer), answer.report.stopReason], [["defect"], "not-retryable"], JSON.stringify({ url, request, answer }));
+  }
+  assert.equal(upstream.seen.length, 0);
+});
+
+test("a bug of a bound Worker's is that Worker's fault, and no mistake of whoever asks it", async () => {
+  const answer = await worker.ask("/service", { url: "http://bound/broken/1", guard: guard({}) });
+  assert.deepEqual([verdicts(answer), answer.report.stopReason], [Array(3).fill("transient"), "attempts-exhausted"]);
+});
+
+// ——— what may be sent again ———
+
+test("an Idempotency-Key that names nothing makes no POST repeatable", async (t) => {
+  for (const [key, attempts] of [["", 1], [" ", 1], ['""', 1], ["k", 2]]) {
+    const upstream = await startUpstream(t, status(500), echo);
+    const request = { method: "POST", body: "x", headers: { "idempotency-key": key } };
+    await worker.ask("/", { url: upstream.url, guard: guard({}), request });
+    assert.equal(upstream.seen.length, attempts, JSON.stringify(key));
+  }
+});
+
+// ——— how long it is to be left alone ———
+
+test("a Retry-After of any length is read, and of two nothing is", async (t) => {
+  for (const [field, stop] of [["9".repeat(4_000), "retry-after-too-long"], ["0".repeat(300) + "100000", "retry-after-too-long"], [["2", "6000"], "attempts-exhausted"]]) {
+    const upstream = await startUpstream(t, status(503, { "retry-after": field }));
+    const { report, status: code } = await worker.ask("/", { url: upstream.url, guard: guard({}) });
+    assert.deepEqual([code, report.stopReason], [503, stop], `${field}`.slice(0, 20));
+  }
+});
