@@ -1,17 +1,18 @@
 // Everything the shim takes from the world outside: the clock, randomness, timers and fetch. One object, so that a test
 // can stand in for all of it. Nothing here is read before a call asks: a Worker forbids (or fakes) it at module scope.
 
+import { RunningClock } from "./clock.js";
 import { arm, TimerList } from "./timers.js";
 import type { Host } from "./types.js";
 
 /** Node, Deno, Bun and browsers: one timer for all calls. */
 export function defaultHost(): Host {
-  let timers: TimerList | undefined;
-  let clock: Performance | undefined; // looked up once: on Node the global is a getter, as dear as the reading itself
-  let origin = 0;
+  const clock = new RunningClock();
+  const timers = new TimerList(clock);
+  let origin = -1;
   // Date.now may be set back, and every limit would stand still until it has caught up. In whole milliseconds, as it is.
   const now = (): number => {
-    if (clock === undefined) origin = (clock = performance).timeOrigin;
+    if (origin < 0) origin = performance.timeOrigin || 0;
     return Math.floor(origin + clock.now());
   };
   return {
@@ -20,7 +21,7 @@ export function defaultHost(): Host {
       return this.now === now ? Date.now() : this.now(); // a clock of the user's own is both
     },
     random,
-    arm: (delayMs, wake, idle) => (idle ? arm(delayMs, wake, true) : (timers ??= new TimerList()).arm(delayMs, wake)),
+    arm: (delayMs, wake, idle) => timers.arm(delayMs, wake, idle),
     fetch: (input, init) => fetch(input, init),
     wakesOthers: () => true,
   };
@@ -32,7 +33,7 @@ export function defaultHost(): Host {
  */
 export function workersHost(): Host {
   return {
-    now: Date.now,
+    now: () => Date.now(), // by name: tests exchange it
     random,
     arm,
     fetch: (input, init) => fetch(input, init),

@@ -1,51 +1,119 @@
 // Timers: never NaN, never too long, and on hosts that allow it one for all calls together.
 
+import { RunningClock } from "./clock.js";
+
 /** One timer of the runtime for one wake; an idle one does not keep a process alive. */
 export function arm(delayMs: number, wake: () => void, idle = false): () => void {
-  let timer: unknown;
-  const set = (left: number): void => {
-    const step = timerDelay(left);
-    // In a Worker the clock stands still between events, so what is left is counted and not read.
-    timer = setTimeout(() => (left > step ? set(left - step) : wake()), step);
-    if (idle) hold(timer, false);
-  };
-  set(delayMs);
-  return () => clearTimeout(timer as number);
+  const timer = new Timer(delayMs, wake, !idle);
+  return () => timer.clear();
+}
+
+class Timer {
+  readonly #ring: () => void;
+  readonly #maker = setTimeout;
+  #handle: unknown;
+  #isHeld: boolean;
+  #isOff = false;
+
+  constructor(delayMs: number, ring: () => void, isHeld: boolean) {
+    this.#ring = ring;
+    this.#isHeld = isHeld;
+    this.#set(delayMs);
+  }
+
+  #set(left: number): void {
+    // Beyond 2³¹−1 ms a runtime's timer would fire at once, and so it would for what is no number.
+    const step = left > 0 ? Math.min(left, LONGEST) : 0;
+    this.#handle = setTimeout(() => {
+      if (this.#isOff) return;
+      // In a Worker the clock stands still between events, so what is left is counted and not read.
+      if (left > step) this.#set(left - step);
+      else this.#ring();
+    }, step);
+    if (!this.#isHeld) hold(this.#handle, false);
+  }
+
+  /** Whether it keeps a process alive. */
+  hold(held: boolean): void {
+    if (held === this.#isHeld) return;
+    this.#isHeld = held;
+    hold(this.#handle, held);
+  }
+
+  clear(): void {
+    this.#isOff = true;
+    // Timers that a test has put in the place of those that made this one know nothing of it.
+    if (this.#maker === setTimeout) clearTimeout(this.#handle as number);
+    else this.hold(false);
+  }
 }
 
 /**
  * The wakes of one isolate, earliest first, behind one timer of the runtime: calls with the same timeout come and go in
  * order, so that arming is an append and calling off an unlink. A wake that would have to stand before others gets a timer
- * of its own. The timer keeps a process alive only while somebody waits for it.
+ * of its own, and so does every one where tests have exchanged the timers: those may keep another time than the clock. The
+ * timer keeps a process alive only while somebody waits for it.
  */
 export class TimerList {
+  readonly #clock: RunningClock;
+  /** Makes timers that keep the clock's time. */
+  readonly #maker: unknown;
+  #isShared = false;
+  #era = 0;
   #first: Entry | undefined;
   #last: Entry | undefined;
-  #timer: unknown;
+  #timer: Timer | undefined;
   #timerAt = 0;
+  /** Those that have a timer of their own. */
+  readonly #others = new Set<Entry>();
 
-  arm(delayMs: number, wake: () => void): () => void {
-    const at = clock() + (delayMs > 0 ? delayMs : 0);
-    const last = this.#last;
-    if (last !== undefined && at < last.at) return arm(delayMs, wake);
+  constructor(clock = new RunningClock(), maker: unknown = RUNTIMES) {
+    this.#clock = clock;
+    this.#maker = maker;
+  }
 
-    const entry: Entry = { at, off: false, ring: undefined as never, before: last, after: undefined };
-    // The shared timer fires in the asynchronous context of whoever set it. A promise brings the wake back into its own.
-    new Promise<void>((resolve) => (entry.ring = resolve)).then(() => {
-      if (!entry.off) wake();
-    });
-    this.#last = entry;
-    if (last === undefined) {
-      this.#first = entry;
-      this.#watch(at);
+  arm(delayMs: number, wake: () => void, idle = false): () => void {
+    const now = this.#clock.nowForTimers();
+    if (this.#era !== this.#clock.era) this.#setAnew();
+    const delay = delayMs > 0 ? delayMs : 0;
+    const entry: Entry = { at: now + delay, idle, off: false, ring: wake, timer: undefined, before: undefined, after: undefined };
+    if (idle || !this.#isShared || (this.#last !== undefined && entry.at < this.#last.at)) {
+      this.#setOwn(entry, delay);
     } else {
-      last.after = entry;
+      // The shared timer fires in the asynchronous context of whoever set it. A promise brings the wake back into its own.
+      new Promise<void>((resolve) => (entry.ring = resolve)).then(() => {
+        if (!entry.off) wake();
+      });
+      this.#append(entry);
     }
     return () => {
       if (entry.off) return;
       entry.off = true;
-      this.#unlink(entry);
+      if (entry.timer === undefined) this.#unlink(entry);
+      else if (this.#others.delete(entry)) entry.timer.clear();
     };
+  }
+
+  #setOwn(entry: Entry, delayMs: number): void {
+    const ring = (): void => {
+      this.#others.delete(entry);
+      this.#clock.heard(entry.at);
+      entry.ring();
+    };
+    entry.timer = new Timer(delayMs, ring, !entry.idle);
+    this.#others.add(entry);
+  }
+
+  #append(entry: Entry): void {
+    const last = this.#last;
+    this.#last = entry;
+    entry.before = last;
+    if (last === undefined) {
+      this.#first = entry;
+      this.#watch(entry.at);
+    } else {
+      last.after = entry;
+    }
   }
 
   #unlink(entry: Entry): void {
@@ -57,47 +125,67 @@ export class TimerList {
     else after.before = before;
     entry.before = entry.after = undefined;
     // The timer stays as it is: firing early costs less than setting it anew for every call.
-    if (this.#first === undefined) hold(this.#timer, false);
+    if (this.#first === undefined) this.#timer?.hold(false);
   }
 
   /** Sees to it that the timer fires by `at` and keeps the process alive until then. */
   #watch(at: number): void {
     if (this.#timer !== undefined) {
-      if (this.#timerAt <= at) return hold(this.#timer, true);
-      clearTimeout(this.#timer as number);
+      if (this.#timerAt <= at) return this.#timer.hold(true);
+      this.#timer.clear();
     }
-    const delay = timerDelay(Math.ceil(at - clock()));
     this.#timerAt = at;
-    this.#timer = setTimeout(() => this.#fire(), delay);
+    this.#timer = new Timer(Math.ceil(at - this.#clock.now()), () => this.#fire(), true);
   }
 
   #fire(): void {
     this.#timer = undefined;
-    const now = clock();
+    // Timers that run ahead of the clock are a test's, put there before this was loaded.
+    if (this.#clock.heard(this.#timerAt) > AHEAD_MS) this.#isShared = false;
+    const now = this.#clock.now();
     for (let entry = this.#first; entry !== undefined && entry.at <= now; entry = this.#first) {
       this.#unlink(entry);
       entry.ring();
     }
-    if (this.#first !== undefined) this.#watch(this.#first.at);
+    if (this.#era === this.#clock.era) this.#goOn();
+    else this.#setAnew();
+  }
+
+  /** What was set on timers that are gone is set on those that are there. */
+  #setAnew(): void {
+    this.#era = this.#clock.era;
+    this.#isShared = setTimeout === this.#maker;
+    this.#timer?.clear();
+    this.#timer = undefined;
+    for (const entry of [...this.#others]) {
+      entry.timer!.clear();
+      this.#setOwn(entry, this.#leftOf(entry));
+    }
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    for (let entry = this.#first; entry !== undefined; entry = this.#first) {
+      if (this.#isShared) return this.#watch(entry.at);
+      this.#unlink(entry);
+      this.#setOwn(entry, this.#leftOf(entry));
+    }
+  }
+
+  #leftOf({ at }: Entry): number {
+    return Math.ceil(at - this.#clock.now());
   }
 }
 
 interface Entry {
   readonly at: number;
+  readonly idle: boolean;
   off: boolean;
   ring: () => void;
+  /** Its own. */
+  timer: Timer | undefined;
   before: Entry | undefined;
   after: Entry | undefined;
-}
-
-/** What a runtime's timer can take: beyond 2³¹−1 ms it would fire at once, and so it would for what is no number. */
-function timerDelay(delayMs: number): number {
-  return delayMs > 0 ? Math.min(delayMs, LONGEST) : 0;
-}
-
-/** A clock that is never set: were it, everybody in the list would wait for the difference. */
-function clock(): number {
-  return performance.now();
 }
 
 /** Timers are opaque: an object with `ref` on Node and Bun, a number on Deno, a number that holds nothing in browsers. */
@@ -112,3 +200,7 @@ function hold(timer: unknown, held: boolean): void {
 }
 
 const LONGEST = 2 ** 31 - 1;
+/** No clock is as coarse as this. */
+const AHEAD_MS = 200;
+/** What makes timers where this is loaded. */
+const RUNTIMES = setTimeout;

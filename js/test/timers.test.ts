@@ -35,6 +35,11 @@ beforeEach(() => {
 
 afterEach(() => mock.restoreAll());
 
+/** What was mocked stands for the runtime's own. */
+function timerList(): TimerList {
+  return new TimerList(undefined, setTimeout);
+}
+
 async function pass(ms: number): Promise<void> {
   const until = now + ms;
   for (;;) {
@@ -49,7 +54,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 test("calls with the same delay share one timer, and wake in order", async () => {
-  const list = new TimerList();
+  const list = timerList();
   const woken: number[] = [];
   for (let i = 0; i < 100; i++) {
     list.arm(1_000, () => woken.push(i));
@@ -66,7 +71,7 @@ test("calls with the same delay share one timer, and wake in order", async () =>
 });
 
 test("a wake that would stand before others has a timer of its own", async () => {
-  const list = new TimerList();
+  const list = timerList();
   const woken: string[] = [];
   list.arm(1_000, () => woken.push("late"));
   list.arm(10, () => woken.push("early"));
@@ -81,7 +86,7 @@ test("a wake that would stand before others has a timer of its own", async () =>
 });
 
 test("the timer holds the process while somebody waits, and not a moment longer", async () => {
-  const list = new TimerList();
+  const list = timerList();
   const one = list.arm(1_000, () => {});
   const two = list.arm(1_000, () => {});
   assert.deepEqual(timers.map(({ held }) => held), [true]);
@@ -102,7 +107,7 @@ test("the timer holds the process while somebody waits, and not a moment longer"
 });
 
 test("a shorter delay after a longer one that was called off does not wait for it", async () => {
-  const list = new TimerList();
+  const list = timerList();
   list.arm(60_000, () => {})();
   let woken = false;
   list.arm(10, () => (woken = true));
@@ -112,7 +117,7 @@ test("a shorter delay after a longer one that was called off does not wait for i
 });
 
 test("calling off after the wake, or twice, does nothing to others", async () => {
-  const list = new TimerList();
+  const list = timerList();
   let woken = 0;
   const off = list.arm(10, () => woken++);
   await pass(10);
@@ -124,7 +129,7 @@ test("calling off after the wake, or twice, does nothing to others", async () =>
 });
 
 test("calling off between the timer and the wake still calls off", async () => {
-  const list = new TimerList();
+  const list = timerList();
   const woken: string[] = [];
   let off = (): void => {};
   list.arm(10, () => {
@@ -136,7 +141,7 @@ test("calling off between the timer and the wake still calls off", async () => {
   assert.deepEqual(woken, ["first"]);
 });
 
-for (const [name, make] of [["one of its own", () => arm], ["the list", () => { const list = new TimerList(); return list.arm.bind(list); }]] as const) {
+for (const [name, make] of [["one of its own", () => arm], ["the list", () => { const list = timerList(); return list.arm.bind(list); }]] as const) {
   test(`${name}: delays beyond 2³¹−1 ms are chained and neither fire at once nor too early`, async () => {
     let woken = false;
     make()(40 * 86_400_000, () => (woken = true));
@@ -168,7 +173,7 @@ for (const [name, make] of [["one of its own", () => arm], ["the list", () => { 
 
 test("a wake runs in the asynchronous context of its own call, not in that of whoever set the shared timer", async () => {
   const storage = new AsyncLocalStorage<string>();
-  const list = new TimerList();
+  const list = timerList();
   const seen: (string | undefined)[] = [];
   storage.run("a", () => list.arm(10, () => seen.push(storage.getStore())));
   storage.run("b", () => list.arm(10, () => seen.push(storage.getStore())));
