@@ -49,9 +49,9 @@ pub enum Piece<End> {
 }
 
 impl<End: Clone> Tape<End> {
-    /// Begins with what has already come.
-    pub fn new(limit: usize, kept: Vec<u8>) -> Rc<Self> {
-        let (listeners, waiting) = (Vec::new(), Vec::new());
+    /// Nothing has come yet.
+    pub fn new(limit: usize) -> Rc<Self> {
+        let (kept, listeners, waiting) = (Vec::new(), Vec::new(), Vec::new());
         Rc::new(Self {
             state: RefCell::new(State { kept, gone: 0, limit, end: None, listeners, listened: 0, waiting }),
         })
@@ -72,8 +72,7 @@ impl<End: Clone> Tape<End> {
         if state.listeners.is_empty() {
             return Poll::Ready(None);
         }
-        // One byte more than the limit shows that the body is longer.
-        match (state.limit + 1).saturating_sub(state.kept.len()) {
+        match state.room() {
             0 => state.wait(context),
             room => Poll::Ready(Some(room)),
         }
@@ -101,6 +100,28 @@ impl<End: Clone> Tape<End> {
 }
 
 impl<End> State<End> {
+    /// One byte more than the limit shows that the body is longer. From then on only what was played makes room.
+    fn room(&self) -> usize {
+        match self.gone {
+            0 => (self.limit + 1).saturating_sub(self.kept.len()),
+            _ if self.kept.is_empty() => usize::MAX,
+            _ => 0,
+        }
+    }
+
+    fn is_too_long(&self) -> bool {
+        self.gone > 0 || self.kept.len() > self.limit
+    }
+
+    /// What was kept is gone, and from this place on it is the caller's.
+    fn forget(&mut self, from: usize) -> Vec<u8> {
+        let mut kept = core::mem::take(&mut self.kept);
+        self.gone += kept.len();
+        self.wake();
+        kept.drain(..from);
+        kept
+    }
+
     fn wait<T>(&mut self, context: &Context<'_>) -> Poll<T> {
         if !self.waiting.iter().any(|waker| waker.will_wake(context.waker())) {
             self.waiting.push(context.waker().clone());
@@ -122,6 +143,20 @@ impl<End: Clone> Listener<End> {
     /// Whether everything since the beginning is still there.
     pub fn is_whole(&self) -> bool {
         self.tape.state.borrow().gone == 0
+    }
+
+    /// How it ended, once that is known.
+    pub fn ending(&self) -> Option<End> {
+        self.tape.state.borrow().end.clone()
+    }
+
+    /// Whether nothing at all came before its end.
+    pub fn poll_is_empty(&self, context: &Context<'_>) -> Poll<bool> {
+        let mut state = self.tape.state.borrow_mut();
+        match (state.kept.len() + state.gone, &state.end) {
+            (0, None) => state.wait(context),
+            (came, _) => Poll::Ready(came == 0),
+        }
     }
 
     /// Plays from the beginning, as long as this listener is there.
@@ -147,15 +182,11 @@ impl<End: Clone> Player<End> {
         };
         if from < state.kept.len() {
             self.at = state.gone + state.kept.len();
-            return Poll::Ready(Piece::Bytes(state.kept[from..].to_vec()));
+            let piece = if state.is_too_long() { state.forget(from) } else { state.kept[from..].to_vec() };
+            return Poll::Ready(Piece::Bytes(piece));
         }
         if let Some(end) = &state.end {
             return Poll::Ready(Piece::End(end.clone()));
-        }
-        if state.kept.len() > state.limit {
-            state.gone += state.kept.len();
-            state.kept.clear();
-            state.wake();
         }
         state.wait(context)
     }

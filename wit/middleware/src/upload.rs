@@ -3,14 +3,15 @@
 use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::cell::RefCell;
 use core::future::{Future, IntoFuture, poll_fn};
 use core::pin::pin;
 use core::task::Poll;
 
 use wit_bindgen::{FutureReader, FutureWriter, StreamReader, StreamResult, StreamWriter, spawn_local};
 
-use crate::bindings::{ErrorCode, Headers, Method, Request, RequestOptions, Scheme, Trailers, wit_future, wit_stream};
+use crate::bindings::{
+    ErrorCode, Headers, Method, Request, RequestOptions, Response, Scheme, Trailers, send_on, wit_future, wit_stream,
+};
 use crate::facts;
 use crate::tape::{Listener, Piece, Tape};
 
@@ -22,10 +23,14 @@ pub struct Upload {
     path: Option<String>,
     headers: Headers,
     options: Option<RequestOptions>,
-    body: Body,
-    /// Who sent it hears here how its transmission ended.
-    told: Option<FutureWriter<Transmitted>>,
+    /// None where it says that it is empty.
+    body: Option<Recording>,
+    /// Whether its body may turn out to be empty, and is not sent as one then.
+    may_be_empty: bool,
 }
+
+/// Who sent a request hears here how its transmission ended.
+pub struct Told(FutureWriter<Transmitted>);
 
 /// What belongs to an attempt beside its result. A host that sees the transmission's future dropped gives the request up,
 /// and cuts its response short without a word (wasmtime#14227): it is kept until the transmission has ended.
@@ -34,21 +39,16 @@ pub struct Delivery {
     _listener: Option<Recording>,
 }
 
-enum Body {
-    /// Too long to be kept: handed over as it is, once.
-    Once(RefCell<Option<(StreamReader<u8>, FutureReader<Ending>)>>),
-    Kept(Recording),
-    /// Nothing, and so no trailers either: HTTP/1.1 has them behind chunks alone (RFC 9112, section 7.1.2).
-    Empty,
-}
-
+/// What comes of an attempt.
+pub type Sent = (Result<Response, ErrorCode>, Delivery);
 type Transmitted = Result<(), ErrorCode>;
 type Ending = Result<Option<Trailers>, ErrorCode>;
 type Recording = Listener<Rc<Ending>>;
 
 impl Upload {
-    /// Takes a request apart whose body is `length` bytes long, where it says so; up to `most` bytes of it are kept.
-    pub async fn begin(request: Request, length: Option<u64>, most: u64) -> Self {
+    /// Takes a request apart whose body is `length` bytes long, where it says so; up to `most` bytes of it are kept. Its body is
+    /// read from now on, whether or not it is sent.
+    pub fn begin(request: Request, length: Option<u64>, most: u64) -> (Rc<Self>, Told) {
         let method = request.get_method();
         let scheme = request.get_scheme();
         let authority = request.get_authority();
@@ -57,48 +57,38 @@ impl Upload {
         let options = request.get_options().map(|options| options.clone());
         let (told, heard) = wit_future::new(not_transmitted);
         let (source, trailers) = Request::consume_body(request, heard);
-        let body = if length == Some(0) {
-            Body::Empty
-        } else if length.is_some_and(|length| length > most) {
-            Body::Once(RefCell::new(Some((source, trailers))))
-        } else {
-            let mut source = Some(source);
-            let peeks = length.is_none() && facts::is_bodyless(&method);
-            let begun = if peeks { more(&mut source, CHUNK).await } else { Vec::new() };
-            if source.is_none() && begun.is_empty() {
-                Body::Empty
-            } else {
-                let tape = Tape::new(most as usize, begun);
-                let listener = tape.listen();
-                spawn_local(record(tape, source, trailers));
-                Body::Kept(listener)
-            }
-        };
-        Self { method, scheme, authority, path, headers, options, body, told: Some(told) }
+        let body = (length != Some(0)).then(|| {
+            let tape = Tape::new(most as usize);
+            let listener = tape.listen();
+            spawn_local(record(tape, source, trailers));
+            listener
+        });
+        let may_be_empty = length.is_none() && facts::is_bodyless(&method);
+        (Rc::new(Self { method, scheme, authority, path, headers, options, body, may_be_empty }), Told(told))
     }
 
     /// Whether there is a body to send, from its beginning on.
     pub fn can_be_sent(&self) -> bool {
-        match &self.body {
-            Body::Once(body) => body.borrow().is_some(),
-            Body::Kept(listener) => listener.is_whole(),
-            Body::Empty => true,
-        }
+        self.body.as_ref().is_none_or(Listener::is_whole)
     }
 
-    /// An attempt's own request.
-    pub fn attempt(&self) -> (Request, Delivery) {
+    /// Whether the application broke its body off: what becomes of a request then says nothing about the upstream.
+    pub fn is_broken_off(&self) -> bool {
+        let ending = self.body.as_ref().and_then(Listener::ending);
+        ending.is_some_and(|ending| ending.is_err())
+    }
+
+    /// Sends the request, as an attempt's own, once it is known whether it has a body.
+    pub async fn send(self: Rc<Self>) -> Sent {
         let (contents, trailers, listener) = match &self.body {
-            Body::Once(body) => match body.take() {
-                Some((contents, trailers)) => (Some(contents), trailers, None),
-                None => (None, no_trailers(), None),
-            },
-            Body::Kept(recording) => {
+            Some(recording) if !(self.may_be_empty && poll_fn(|context| recording.poll_is_empty(context)).await) => {
                 let (out, contents) = wit_stream::new();
                 let (trailers, listener) = play(recording, out);
                 (Some(contents), trailers, Some(listener))
             }
-            Body::Empty => (None, no_trailers(), None),
+            // Nothing, and so no trailers either: HTTP/1.1 has them behind chunks alone (RFC 9112, section 7.1.2). The writing end
+            // is dropped, which writes this.
+            _ => (None, wit_future::new(|| Ok(None)).1, None),
         };
         let options = self.options.as_ref().map(RequestOptions::clone);
         let (request, transmission) = Request::new(self.headers.clone(), contents, trailers, options);
@@ -107,39 +97,35 @@ impl Upload {
         let _ = request.set_scheme(self.scheme.as_ref());
         let _ = request.set_authority(self.authority.as_deref());
         let _ = request.set_path_with_query(self.path.as_deref());
-        (request, Delivery { transmission, _listener: listener })
+        (send_on(request).await, Delivery { transmission, _listener: listener })
     }
+}
 
+impl Told {
     /// How this attempt's transmission ends is how the request's does.
-    pub fn tell(&mut self, delivery: Delivery) {
-        let Some(told) = self.told.take() else { return };
+    pub fn of(self, delivery: Delivery) {
         spawn_local(async move {
             let Delivery { transmission, _listener } = delivery;
-            let _ = told.write(transmission.await).await;
+            let _ = self.0.write(transmission.await).await;
         });
     }
 }
 
 /// Reads the request's own body to its end, or until nobody listens.
-async fn record(tape: Rc<Tape<Rc<Ending>>>, mut source: Option<StreamReader<u8>>, trailers: FutureReader<Ending>) {
-    while source.is_some() {
+async fn record(tape: Rc<Tape<Rc<Ending>>>, mut source: StreamReader<u8>, trailers: FutureReader<Ending>) {
+    loop {
         let Some(room) = poll_fn(|context| tape.poll_room(context)).await else { return };
-        let Some(bytes) = while_heard(&tape, more(&mut source, room.min(CHUNK))).await else { return };
+        let piece = Vec::with_capacity(room.min(CHUNK));
+        let Some((result, bytes)) = while_heard(&tape, source.read(piece)).await else { return };
         tape.record(&bytes);
+        // To read on after its end is a mistake.
+        if result == StreamResult::Dropped {
+            break;
+        }
     }
     if let Some(ending) = while_heard(&tape, trailers.into_future()).await {
         tape.end(Rc::new(ending));
     }
-}
-
-/// What comes next of a body. Its end takes it away: to read on after that is a mistake.
-async fn more(source: &mut Option<StreamReader<u8>>, room: usize) -> Vec<u8> {
-    let Some(reader) = source else { return Vec::new() };
-    let (result, bytes) = reader.read(Vec::with_capacity(room)).await;
-    if result == StreamResult::Dropped {
-        *source = None;
-    }
-    bytes
 }
 
 /// Waits, unless nobody listens any more.
@@ -188,11 +174,6 @@ fn copy(ending: &Ending) -> Ending {
 /// What is read where nothing was written: a body that was broken off is not a shorter body.
 fn broken_off() -> Ending {
     Err(ErrorCode::ConnectionTerminated)
-}
-
-fn no_trailers() -> FutureReader<Ending> {
-    // The writing end is dropped, which writes this.
-    wit_future::new(|| Ok(None)).1
 }
 
 fn not_transmitted() -> Transmitted {

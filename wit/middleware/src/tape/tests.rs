@@ -17,8 +17,9 @@ fn bytes(text: &str) -> Option<Piece<&'static str>> {
 
 #[test]
 fn every_attempt_hears_the_body_from_its_beginning_while_it_still_comes() {
-    let tape = Tape::new(10, b"ab".to_vec());
+    let tape = Tape::new(10);
     let (first, second) = (tape.listen(), tape.listen());
+    tape.record(b"ab");
     let (mut one, mut other) = (first.play(), second.play());
     assert_eq!((next(&mut one), next(&mut one)), (bytes("ab"), None));
     tape.record(b"cd");
@@ -30,7 +31,7 @@ fn every_attempt_hears_the_body_from_its_beginning_while_it_still_comes() {
 
 #[test]
 fn a_body_as_long_as_the_limit_can_be_sent_again_and_a_longer_one_goes_through_as_it_comes() {
-    let tape = Tape::new(4, Vec::new());
+    let tape = Tape::new(4);
     let listener = tape.listen();
     let mut player = listener.play();
     assert_eq!(room(&tape), Poll::Ready(Some(5)));
@@ -41,15 +42,17 @@ fn a_body_as_long_as_the_limit_can_be_sent_again_and_a_longer_one_goes_through_a
     assert_eq!(room(&tape), Poll::Pending, "nobody has heard the last byte yet");
     assert_eq!((next(&mut player), next(&mut player)), (bytes("e"), None));
     assert!(!listener.is_whole());
-    assert_eq!(room(&tape), Poll::Ready(Some(5)), "what was heard is forgotten");
+    assert_eq!(room(&tape), Poll::Ready(Some(usize::MAX)), "what was heard is forgotten, and no longer counts");
     tape.record(b"fgh");
+    assert_eq!(room(&tape), Poll::Pending, "one piece at a time");
     assert_eq!(next(&mut player), bytes("fgh"));
+    assert_eq!(room(&tape), Poll::Ready(Some(usize::MAX)));
     assert_eq!(next(&mut listener.play()), Some(Piece::Nothing), "too late to begin");
 }
 
 #[test]
 fn who_is_gone_hears_nothing_and_the_tape_is_over_when_all_are() {
-    let tape = Tape::new(4, Vec::new());
+    let tape = Tape::new(4);
     let (first, second) = (tape.listen(), tape.listen());
     let mut player = first.play();
     drop(first);
@@ -58,4 +61,22 @@ fn who_is_gone_hears_nothing_and_the_tape_is_over_when_all_are() {
     drop(second);
     assert_eq!(room(&tape), Poll::Ready(None));
     assert_eq!(tape.poll_abandoned(&Context::from_waker(Waker::noop())), Poll::Ready(()));
+}
+
+#[test]
+fn whether_there_is_anything_on_the_tape_is_known_with_its_first_byte_or_its_end() {
+    let context = Context::from_waker(Waker::noop());
+    let (empty, full) = (Tape::new(4), Tape::new(0));
+    let listeners = (empty.listen(), full.listen());
+    assert_eq!(
+        (listeners.0.poll_is_empty(&context), listeners.1.poll_is_empty(&context)),
+        (Poll::Pending, Poll::Pending)
+    );
+    empty.end("end");
+    full.record(b"a");
+    assert_eq!(listeners.0.poll_is_empty(&context), Poll::Ready(true));
+    assert_eq!(listeners.0.ending(), Some("end"));
+    assert_eq!(listeners.1.poll_is_empty(&context), Poll::Ready(false));
+    assert_eq!(next(&mut listeners.1.play()), bytes("a"));
+    assert_eq!(listeners.1.poll_is_empty(&context), Poll::Ready(false), "what was forgotten was there");
 }
