@@ -62,6 +62,8 @@ export interface RetryConfig {
   maxRetryAfter?: Duration;
   clampRetryAfter?: boolean;
   retryRefusals?: boolean;
+  /** Whether attempts whose time was up are repeated. */
+  timeouts?: boolean;
   /** What repeats may cost together: a budget to share, the settings of a private one, or `false` for no limit. */
   budget?: RetryBudget | BudgetConfig | false;
 }

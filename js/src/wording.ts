@@ -11,7 +11,8 @@ export function wrong(path: string, value: unknown, allowed: string, beside = ""
 /** `value` is what stands there; `elsewhere` is where the name is known. */
 export function unknownName(path: string, value: unknown, name: string, known: readonly string[], elsewhere: readonly string[] = []): ConfigError {
   const allowed = known.join(", ");
-  const meant = elsewhere.length > 0 ? elsewhere.join('" or "') : nearestOf(name, known);
+  // One letter off, it is more likely the name here than one that is known elsewhere.
+  const meant = known.find((word) => distance(name, word) <= 1) ?? (elsewhere.join('" or "') || nearestOf(name, known));
   return new ConfigError(`${path}: unknown; ${meant ? `did you mean "${meant}"?` : `known are ${allowed}`}`, { path, value, allowed });
 }
 

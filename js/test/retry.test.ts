@@ -178,6 +178,17 @@ test("both limits at once: each attempt has its own time, and the total ends wha
   assert.equal(host.timers.length, 0);
 });
 
+test("timeouts: false repeats no attempt whose time was up, and everything else as before", async () => {
+  for (const [answer, sent, stopReason] of [["hang", 1, "not-retryable"], [new Error("lost"), 3, "attempts-exhausted"]] as const) {
+    const { host, guard } = shim();
+    const upstream = new Upstream(answer);
+    const pending = guard({ timeout: { attempt: 300 }, retry: { timeouts: false, backoff: { base: 1 } } }, { fetch: upstream.fetch }).fetch(URL_A);
+    const [error] = await Promise.all([reasonOf(pending), host.pass(5_000)]);
+    assert.deepEqual([upstream.sent.length, reportOf(error as Error)?.stopReason], [sent, stopReason]);
+    if (answer === "hang") assert.ok(error instanceof TimeoutError && error.policy === "attemptTimeout");
+  }
+});
+
 test("every attempt meets the upstream anew: the operation is called again, not its promise awaited again", async () => {
   const { host, guard } = shim();
   const stubs: object[] = [];

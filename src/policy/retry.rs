@@ -29,6 +29,8 @@ options! {
         retry_refusals: bool as "retryRefusals", OptionKind::Flag, false, 0.0..=1.0;
         /// Whether repeats are paid from a budget: the named one, or a private one where none is named.
         budget: bool as "budget", OptionKind::Flag, true, 0.0..=1.0;
+        /// Whether attempts whose time was up are repeated.
+        timeouts: bool as "timeouts", OptionKind::Flag, true, 0.0..=1.0;
     }
 }
 
@@ -141,7 +143,8 @@ impl Retry {
         if outcome.verdict == Verdict::Success {
             return Some(StopReason::Completed);
         }
-        if !refused && !outcome.verdict.is_retryable() {
+        let is_unwanted = outcome.verdict == Verdict::Timeout && !self.config.timeouts;
+        if !refused && (is_unwanted || !outcome.verdict.is_retryable()) {
             return Some(StopReason::NotRetryable);
         }
         if !refused && !outcome.is_unprocessed() && facts.repeat == Repeat::OnlyUnprocessed {

@@ -45,6 +45,7 @@ export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> =
     ["clampRetryAfter", "flag"],
     ["retryRefusals", "flag"],
     ["budget", "flag"],
+    ["timeouts", "flag"],
   ],
   budget: [
     ["kind", ["ratio", "tokenBucket", "grpc", "aws", "aimd", "concurrency", "wallet"]],
@@ -126,7 +127,7 @@ export const BUDGET_READS = [15, 497, 497, 497, 2033, 11, 13] as const;
 /** What each option is when it is absent; `null` is off. For tests: absent options do not cross. */
 export const DEFAULTS: Record<(typeof POLICIES)[number], readonly (number | null)[]> = {
   deadline: [30000],
-  retry: [3, 100, 20000, 2, 1, 60000, 0, 0, 1],
+  retry: [3, 100, 20000, 2, 1, 60000, 0, 0, 1, 1],
   budget: [0, 0.1, 120000, 5, null, null, null, null, 0, 10, 0.5],
   hedge: [2, 500, null, 60000],
   throttler: [2, 120000, 0.9, 10, 0],

@@ -207,6 +207,18 @@ fn refusals_are_waited_out_only_where_asked_for() {
 }
 
 #[test]
+fn timeouts_are_repeated_unless_that_is_turned_off() {
+    let timed_out = |timeouts| Case {
+        outcome: Outcome::new(Verdict::Timeout),
+        ..Case::new(Config { timeouts, ..Config::default() })
+    };
+    assert!(timed_out(true).ask(1).next.is_ok());
+    assert_eq!(timed_out(false).ask(1), Answer { next: Err(StopReason::NotRetryable), asked_budget: false });
+    let failed = Case { outcome: Outcome::new(Verdict::Transient), ..timed_out(false) };
+    assert!(failed.ask(1).next.is_ok(), "nothing else changes");
+}
+
+#[test]
 fn attempts_count_the_first() {
     for attempts in 1..=15 {
         let case = Case::new(Config { attempts, ..Config::default() });
