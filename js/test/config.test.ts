@@ -177,15 +177,16 @@ test("only what may end an attempt early makes a stack race", () => {
   assert.equal(isRacing(readStack({ timeout: { total: 5 } })), true);
 });
 
-test("stacks that mean the same are the same stack, however their configuration is written", () => {
+test("stacks of one name that mean the same are the same stack, however their configuration is written", () => {
   const { engine, stacks } = shim();
   const shared = budget();
-  const one = stacks.of({ retry: { attempts: 3, backoff: { base: "1s", cap: 5_000 }, budget: shared }, breaker: {} });
-  assert.equal(stacks.of({ breaker: {}, retry: { budget: shared, backoff: { cap: "5s", base: 1_000 }, attempts: 3 } }), one);
-  assert.notEqual(stacks.of({ retry: { attempts: 3, backoff: { base: "1s", cap: 5_000 }, budget: budget() }, breaker: {} }), one, "another budget");
+  const one = stacks.of({ name: "a", retry: { attempts: 3, backoff: { base: "1s", cap: 5_000 }, budget: shared }, breaker: {} });
+  assert.equal(stacks.of({ breaker: {}, name: "a", retry: { budget: shared, backoff: { cap: "5s", base: 1_000 }, attempts: 3 } }), one);
+  assert.notEqual(stacks.of({ name: "a", retry: { attempts: 3, backoff: { base: "1s", cap: 5_000 }, budget: budget() }, breaker: {} }), one, "another budget");
   assert.notEqual(stacks.of({ name: "x", retry: { attempts: 3, backoff: { base: "1s", cap: 5_000 }, budget: shared }, breaker: {} }), one, "another name");
-  assert.notEqual(stacks.of({ breaker: { slowCall: false } }), stacks.of({ breaker: { slowCall: "1s" } }));
-  assert.equal(engine.stacks.length, 5);
+  assert.notEqual(stacks.of({ retry: { attempts: 3, backoff: { base: "1s", cap: 5_000 }, budget: shared }, breaker: {} }), one, "no name");
+  assert.notEqual(stacks.of({ name: "b", breaker: { slowCall: false } }), stacks.of({ name: "b", breaker: { slowCall: "1s" } }));
+  assert.equal(engine.stacks.length, 6);
 });
 
 test("a breaker given to two stacks is one breaker, and so is a budget", async () => {
@@ -214,6 +215,33 @@ test("a guard that is built inside a handler shares its state with the ones befo
   const { guard } = shim();
   for (let request = 0; request < 1_000; request++) await guard({ name: "payments", retry: { attempts: 3 } }).execute(() => request);
   assert.equal(guard({ name: "payments", retry: { attempts: 3 } }).metrics().keys[0]?.calls, 1_000);
+});
+
+test("guards without a name share nothing, however equal they are: one's outage is not the other's", async () => {
+  const { guard } = shim();
+  const policies = { breaker: { consecutiveFailures: 1 } };
+  const [mail, database] = [guard(policies), guard(policies)];
+  await reasonOf(mail.execute(() => Promise.reject(new Error("lost"))));
+  assert.equal(mail.breaker().state, "open");
+  assert.equal(await database.execute(() => "fine"), "fine");
+  assert.deepEqual([database.breaker().state, database.metrics().keys[0]?.calls], ["closed", 1]);
+});
+
+test("guards of the same name and other policies, or of other names, share nothing", async () => {
+  const { guard } = shim();
+  const failing = guard({ name: "a", breaker: { consecutiveFailures: 1 } });
+  await reasonOf(failing.execute(() => Promise.reject(new Error("lost"))));
+  assert.equal(await guard({ name: "a", breaker: { consecutiveFailures: 1 }, retry: {} }).execute(() => 1), 1);
+  assert.equal(await guard({ name: "b", breaker: { consecutiveFailures: 1 } }).execute(() => 1), 1);
+});
+
+test("a guard without a name that is built inside a handler is bounded and never an error, and leaves others room", async () => {
+  const { engine, guard } = shim();
+  for (let request = 0; request < 1_000; request++) await guard({ breaker: {} }).execute(() => request);
+  assert.equal(engine.stacks.length, 128);
+  assert.equal(guard({ breaker: {} }).metrics().keys[0]?.calls, 873, "the last one goes on for all that come");
+  for (let i = 0; i < 128; i++) guard({ name: `stack ${i}`, retry: {} });
+  guard({ breaker: {} });
 });
 
 test("beyond 256 different stacks an error names the cure", () => {

@@ -92,7 +92,7 @@ test("randomness: whole numbers below 2⁵³ that do not repeat, from a start dr
 test("a part of the host may be replaced; guards on another host have state of their own", async () => {
   let now = 5;
   const host = { now: () => now };
-  const config = { breaker: { consecutiveFailures: 1 } };
+  const config = { name: "clocked", breaker: { consecutiveFailures: 1 } };
   const here = forbear(config, { host });
   await reasonOf(here.execute(() => Promise.reject(new Error("lost"))));
   assert.ok((await reasonOf(forbear(config, { host }).execute(() => 1))) instanceof RejectedError, "the same host, the same state");

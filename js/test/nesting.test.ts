@@ -38,11 +38,15 @@ for (const [policy, make] of [["bulkhead", "bulkhead"], ["concurrencyLimiter", "
 
   test(`a guard with a ${policy} of its own is not nested in itself, nor in one that is the same`, () => {
     const made = faceOn();
-    const config: Config = { [policy]: {} };
+    const policies: Config = { [policy]: {} };
+    const config = { name: "one", ...policies };
     const guard = made.forbear(config, { fetch: ok });
-    assert.throws(() => guard.with({ fetch: guard.fetch }), is("with.fetch", /a guard without a name/));
-    assert.throws(() => made.forbear(config, { fetch: guard.fetch }), is("options.fetch"), "equal configurations are one stack");
-    made.forbear({ name: "another", ...config }, { fetch: guard.fetch });
+    assert.throws(() => guard.with({ fetch: guard.fetch }), is("with.fetch", /"one"/));
+    assert.throws(() => made.forbear(config, { fetch: guard.fetch }), is("options.fetch"), "equal configurations of one name are one stack");
+    made.forbear({ ...config, name: "another" }, { fetch: guard.fetch });
+    const nameless = made.forbear(policies, { fetch: ok });
+    assert.throws(() => nameless.with({ fetch: nameless.fetch }), is("with.fetch", /a guard without a name/));
+    made.forbear(policies, { fetch: nameless.fetch });
   });
 }
 
@@ -69,7 +73,7 @@ test("guards that stand beside each other share what they like, and who was refu
 
 test("a function around a guard's fetch cannot be seen through: there the page's warning stands", async () => {
   const { host, guard } = shim();
-  const slots: Config = { timeout: { total: "1s" }, bulkhead: { concurrency: 1, queue: 1 } };
+  const slots: Config = { name: "slots", timeout: { total: "1s" }, bulkhead: { concurrency: 1, queue: 1 } };
   const inner = guard(slots, { fetch: ok });
   const outer = guard(slots, { fetch: (input, init) => inner.fetch(input, init) });
   const pending = outer.fetch(A).catch(({ name }: Error) => name);
