@@ -42,7 +42,7 @@ fn drive(engine: &mut Engine, stack: StackId, limits: OwnLimits, world: &mut Wor
             }
             Decision { step: Step::Wait, call: Some(call), at: Some(at), .. } => {
                 world.now_ms = at.as_nanos().div_ceil(1_000_000);
-                engine.wake(call, world.now(), world.random())
+                engine.due(call, world.now(), world.random())
             }
             Decision { step: Step::Done { attempt, reason, .. }, .. } => {
                 return format!("done with attempt {attempt}, {}", reason.word());

@@ -15,6 +15,8 @@ pub struct Facts {
     pub repeat: Repeat,
     /// Whether the body, if there is one, can be sent again.
     pub replayable: bool,
+    /// Whether the host prepares each attempt before it sends it, and says `sent` when it does.
+    pub prepared: bool,
     /// The caller's own limit; it only shortens the stack's deadline.
     pub timeout: Option<Duration>,
     /// How much it matters. Reserved: no policy reads it yet.
@@ -25,7 +27,7 @@ pub struct Facts {
 
 impl Facts {
     pub(crate) const ANYBODYS: Self =
-        Self { repeat: Repeat::Freely, replayable: true, timeout: None, priority: 0, cost: 1 };
+        Self { repeat: Repeat::Freely, replayable: true, prepared: false, timeout: None, priority: 0, cost: 1 };
 }
 
 impl Default for Facts {
@@ -36,7 +38,7 @@ impl Default for Facts {
 }
 
 /// Who may send the request again when it may already have been processed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Repeat {
     /// Nobody: only a request that was surely not processed is sent again.
     OnlyUnprocessed,
@@ -55,6 +57,8 @@ pub(crate) struct Call {
     pub facts: Facts,
     pub started: HostTime,
     pub deadline: Instant,
+    /// The instant that the latest decision named; never, where it named none.
+    pub due_at: Instant,
     pub want: Want,
     /// How many attempts were sent.
     pub sent: AttemptNumber,
@@ -119,7 +123,9 @@ pub(crate) enum Want {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt {
     pub number: AttemptNumber,
+    /// When it was sent; until it is, when it began.
     pub sent_at: HostTime,
+    pub is_sent: bool,
     pub abort_at: Instant,
     /// From what it was paid, if it is a repeat.
     pub paid: Option<Source>,
@@ -157,6 +163,7 @@ impl Attempt {
     pub const VACANT: Self = Self {
         number: 0,
         sent_at: HostTime::from_nanos(0),
+        is_sent: true,
         abort_at: Instant::NEVER,
         paid: None,
         notes: [Note(0); MAX_GATES],
@@ -201,6 +208,12 @@ impl Call {
     /// The attempts in flight, each with its slot.
     pub fn running(&self) -> impl Iterator<Item = (usize, &Attempt)> {
         self.running.iter().filter_map(|slot| Some((slot, self.attempts.get(slot)?)))
+    }
+
+    /// This attempt, if it is in flight.
+    pub fn attempt_mut(&mut self, number: AttemptNumber) -> Option<&mut Attempt> {
+        let slot = self.slot_of(number)?;
+        self.attempts.get_mut(slot)
     }
 
     /// The slot of this attempt, if it is in flight.

@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::Any;
 
-use crate::call::{Facts, Want};
+use crate::call::{Facts, Repeat, Want};
 use crate::config::ConfigError;
 use crate::decision::{AttemptNumber, Decision, Step};
 use crate::event::{Event, EventLog, What};
@@ -17,6 +17,7 @@ use crate::key::{Key, Keys};
 use crate::metrics::Metrics;
 use crate::outcome::Outcome;
 use crate::policy::budget::Budget;
+use crate::policy::hedge;
 use crate::policy::{Cx, Gate, Kind};
 use crate::random::Rng;
 use crate::stack_config::StackConfig;
@@ -173,11 +174,35 @@ impl Engine {
         self.take_turn(index, &mut verb, Input::Ended(attempt, &outcome))
     }
 
-    /// The instant asked for has come, or a hint did.
+    /// A hint came, or the host looks early.
     pub fn wake(&mut self, call: CallId, now: HostTime, random: u64) -> Decision {
         let mut verb = self.open(now, random);
         let Some(index) = self.calls.find(call) else { return Decision::UNGUARDED };
         self.take_turn(index, &mut verb, Input::Wakes)
+    }
+
+    /// The timer that was set for the instant asked for has rung: the instant has come, whatever the host's clock says.
+    pub fn due(&mut self, call: CallId, now: HostTime, random: u64) -> Decision {
+        let mut verb = self.open(now, random);
+        let Some(index) = self.calls.find(call) else { return Decision::UNGUARDED };
+        if let Some(at) = self.calls.get(index).and_then(|call| call.due_at.or_none()) {
+            verb.now = self.clock.reach(at);
+        }
+        self.take_turn(index, &mut verb, Input::Wakes)
+    }
+
+    /// An attempt of a call whose attempts are prepared first is really sent now. Nothing is decided: its latency begins here,
+    /// and from here on its end is evidence. `repeat` says who may repeat what is sent; the strictest word of a call counts.
+    pub fn sent(&mut self, call: CallId, attempt: AttemptNumber, repeat: Repeat, now: HostTime) {
+        let call = self.calls.find(call).and_then(|index| self.calls.get_mut(index));
+        let Some(call) = call.filter(|call| call.facts.prepared) else { return };
+        call.facts.repeat = call.facts.repeat.min(repeat);
+        if !hedge::may_hedge(&call.facts) {
+            call.hedge_at = Instant::NEVER;
+        }
+        if let Some(attempt) = call.attempt_mut(attempt) {
+            (attempt.sent_at, attempt.is_sent) = (now, true);
+        }
     }
 
     /// The caller left, or the body of a held call has ended.
@@ -214,6 +239,7 @@ impl Engine {
             Ruling::Blocked => return Decision::UNGUARDED,
         };
         let Some(call) = self.calls.get_mut(index) else { return Decision::UNGUARDED };
+        call.due_at = at;
         let decision = Decision {
             call: (!matches!(step, Step::Reject(_) | Step::Unguarded)).then_some(call.id),
             step,

@@ -29,7 +29,8 @@
 //!
 //! # The verbs
 //!
-//! [`Engine::admit`], [`Engine::settle`], [`Engine::wake`] and [`Engine::cancel`] each answer with one [`Decision`].
+//! [`Engine::admit`], [`Engine::settle`], [`Engine::due`], [`Engine::wake`] and [`Engine::cancel`] each answer with one
+//! [`Decision`]. [`Engine::sent`] only tells the engine when a prepared attempt leaves.
 //! `docs/driving.md` says how to write a host; `examples/drive.rs` is the shortest one.
 //!
 //! # The laws

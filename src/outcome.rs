@@ -21,6 +21,9 @@ pub enum Verdict {
     Defect,
     /// The caller left, or we gave the attempt up. Never evidence.
     Cancelled,
+    /// It failed, and nobody can say that this upstream is to blame: another server answered after a redirect, or the
+    /// attempt's time was up before it was sent. Never evidence; repeated as a transient fault is.
+    Inconclusive,
 }
 
 /// The three ways an upstream says that it has too much to do.
@@ -38,7 +41,7 @@ impl Verdict {
     /// Whether the attempt tells anything about the upstream.
     #[must_use]
     pub const fn is_evidence(self) -> bool {
-        !matches!(self, Self::Rejected | Self::Defect | Self::Cancelled)
+        !matches!(self, Self::Rejected | Self::Defect | Self::Cancelled | Self::Inconclusive)
     }
 
     /// Whether the caller has its answer: nothing better can come of another attempt.
@@ -52,7 +55,10 @@ impl Verdict {
     pub const fn is_retryable(self) -> bool {
         matches!(
             self,
-            Self::Transient | Self::Timeout | Self::Overload(Overload::TooManyRequests | Overload::Unavailable)
+            Self::Transient
+                | Self::Timeout
+                | Self::Inconclusive
+                | Self::Overload(Overload::TooManyRequests | Overload::Unavailable)
         )
     }
 }
@@ -77,6 +83,18 @@ impl Outcome {
         Self { verdict, never_sent: false, retry_after: None, latency: None }
     }
 
+    /// The same end after a redirect was followed. Whoever answered, the first server may have processed the request, so
+    /// nothing here proves that it was not; and the failure of another origin says nothing about the one that was called.
+    #[must_use]
+    pub const fn after_redirect(self, same_origin: bool) -> Self {
+        let verdict = match self.verdict {
+            Verdict::Transient | Verdict::Overload(_) if !same_origin => Verdict::Inconclusive,
+            Verdict::Overload(Overload::TooManyRequests | Overload::Unavailable) => Verdict::Transient,
+            other => other,
+        };
+        Self { verdict, never_sent: false, ..self }
+    }
+
     /// Whether the request may be sent again whatever its method: it was never processed, or the upstream said when.
     #[must_use]
     pub const fn is_unprocessed(&self) -> bool {
@@ -84,6 +102,38 @@ impl Outcome {
             Verdict::Overload(Overload::TooManyRequests) => true,
             Verdict::Overload(Overload::Unavailable) => self.retry_after.is_some() || self.never_sent,
             _ => self.never_sent,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::outcome_of_status;
+
+    #[test]
+    fn after_a_redirect_no_status_proves_that_the_first_server_did_nothing() {
+        for status in 100..600 {
+            for retry_after in [None, Some(Duration::from_secs(1))] {
+                for same_origin in [true, false] {
+                    let outcome = outcome_of_status(status, retry_after).after_redirect(same_origin);
+                    assert!(!outcome.is_unprocessed(), "{status}");
+                    assert_eq!(outcome.retry_after, retry_after);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn after_a_redirect_the_failure_of_another_origin_is_no_evidence() {
+        for status in [408, 425, 429, 500, 502, 503, 504, 521, 599] {
+            let outcome = outcome_of_status(status, None);
+            assert_eq!(outcome.after_redirect(false).verdict, Verdict::Inconclusive, "{status}");
+            assert_eq!(outcome.after_redirect(true).verdict, Verdict::Transient, "{status}");
+        }
+        for status in [200, 204, 304, 404, 501] {
+            let outcome = outcome_of_status(status, None);
+            assert_eq!(outcome.after_redirect(false).verdict, outcome.verdict, "{status}");
         }
     }
 }

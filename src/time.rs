@@ -182,8 +182,11 @@ impl Add<Duration> for HostTime {
 /// Makes engine time out of host readings.
 ///
 /// The requests of one isolate have clocks that lag each other, so small steps back are clamped. After a step back of
-/// `STEP_BACK` or more the host's clock was set: time is held until `SETTLED_AFTER` has passed on the new clock with
-/// no reading of the old one, and goes on from there. (Moving at once would let one lagging request add an hour.)
+/// `STEP_BACK` or more the host's clock may have been set. Time stands still until `SETTLED_AFTER` has passed on the new
+/// clock with no reading of the old one; then what has passed on the new clock counts. (To move at once would let one
+/// lagging request add an hour.) So a step back, however long, adds no more than the sum of the two to any wait.
+///
+/// A timer is a second witness: what a host was told to wait for has passed when its timer rings ([`Clock::reach`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clock {
     line: Option<Line>,
@@ -225,6 +228,14 @@ impl Clock {
         line.now
     }
 
+    /// The engine's time, where a timer that was set for `instant` has rung: it is not earlier, whatever the host's clock says.
+    pub fn reach(&mut self, instant: Instant) -> Instant {
+        let Some(line) = &mut self.line else { return Instant::ORIGIN };
+        // No later than a reading can be: a limit of centuries must not use up time.
+        line.now = line.now.max(instant.min(Instant::ORIGIN + Duration(LATEST.0)));
+        line.now
+    }
+
     /// The latest instant seen, without a reading; `None` before the first one.
     #[must_use]
     pub fn now(&self) -> Option<Instant> {
@@ -245,7 +256,8 @@ impl Line {
         match self.set_back {
             Some(first) if host >= first => {
                 if host - first >= SETTLED_AFTER.0 {
-                    (self.host, self.anchor, self.set_back) = (host, self.now, None);
+                    (self.host, self.anchor, self.set_back) = (first, self.now, None);
+                    self.now = self.place(HostTime(host));
                 }
             }
             _ => self.set_back = Some(host),
@@ -255,12 +267,13 @@ impl Line {
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 const NANOS_PER_SEC: u64 = 1_000_000_000;
-/// A step back at least this long means that the host's clock was set. Ours: far above what requests lag each other.
-const STEP_BACK: Duration = Duration::from_secs(60);
+/// A step back at least this long means that the host's clock was set. Ours: far above what requests lag each other, and
+/// short enough for shorter steps to be waited out.
+const STEP_BACK: Duration = Duration::from_millis(500);
 /// Readings beyond this (the year 2116 for clocks that count from 1970) are read as this: garbage must not use up time.
 const LATEST: HostTime = HostTime(1 << 62);
 /// How long a set clock is watched before it is believed. Ours.
-const SETTLED_AFTER: Duration = Duration::from_secs(1);
+const SETTLED_AFTER: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {
@@ -294,18 +307,42 @@ mod tests {
         let mut clock = Clock::default();
         clock.read(at(1_000_000));
         assert_eq!(elapsed(clock.read(at(1_000_500))), 500);
-        assert_eq!(elapsed(clock.read(at(950_000))), 500);
+        assert_eq!(elapsed(clock.read(at(1_000_001))), 500);
         assert_eq!(elapsed(clock.read(at(1_000_600))), 600);
     }
 
     #[test]
-    fn a_clock_set_back_is_followed_once_it_has_run_for_a_second() {
+    fn a_clock_set_back_is_followed_once_it_has_run_for_half_a_second_and_that_time_counts() {
         let mut clock = Clock::default();
         clock.read(at(10_000_000));
         assert_eq!(elapsed(clock.read(at(0))), 0);
-        assert_eq!(elapsed(clock.read(at(999))), 0);
-        assert_eq!(elapsed(clock.read(at(1_000))), 0);
-        assert_eq!(elapsed(clock.read(at(1_250))), 250);
+        assert_eq!(elapsed(clock.read(at(499))), 0);
+        assert_eq!(elapsed(clock.read(at(500))), 500);
+        assert_eq!(elapsed(clock.read(at(750))), 750);
+    }
+
+    #[test]
+    fn no_step_back_adds_more_than_a_second_to_a_wait() {
+        for back in (0..200).chain([59_999, 60_000, 60_500, 61_000, 90_000, 3_600_000]).map(|step| step * 10) {
+            let mut clock = Clock::default();
+            clock.read(at(100_000_000));
+            let start = 100_000_000 - back;
+            let waited = (0..).find(|passed| elapsed(clock.read(at(start + passed))) >= 2_000).unwrap_or(0);
+            assert!(waited <= 3_000, "{back} ms back: {waited} ms instead of 2000");
+        }
+    }
+
+    #[test]
+    fn a_timer_that_has_rung_is_believed_whatever_the_clock_says() {
+        let mut clock = Clock::default();
+        let start = clock.read(at(1_000_000));
+        // Set back by just as long as the wait: the clock alone shows nothing.
+        assert_eq!(clock.read(at(1_000_000)), start);
+        assert_eq!(elapsed(clock.reach(start + Duration::from_secs(30))), 30_000);
+        assert_eq!(elapsed(clock.read(at(1_000_000))), 30_000);
+        assert_eq!(elapsed(clock.read(at(1_000_700))), 30_700);
+        // A timer that rings late changes nothing.
+        assert_eq!(elapsed(clock.reach(start)), 30_700);
     }
 
     #[test]
@@ -332,8 +369,7 @@ mod tests {
         let far = clock.read(HostTime::from_nanos(u64::MAX));
         assert!(far < Instant::NEVER - Duration::from_secs(3_600 * 24 * 365 * 100));
         clock.read(at(2_000));
-        clock.read(at(3_000));
-        assert_eq!(clock.read(at(3_500)).since(far), Duration::from_millis(500));
+        assert_eq!(clock.read(at(3_500)).since(far), Duration::from_millis(1_500));
     }
 
     #[test]

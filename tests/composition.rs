@@ -548,6 +548,109 @@ fn a_repeat_that_failed_is_not_in_flight_for_the_budget_that_pays_for_the_next()
     script.settle(call, 3, failure(), at(330), "done 3 attempts-exhausted held, until 10330");
 }
 
+#[test]
+fn time_that_is_up_before_an_attempt_is_sent_is_no_evidence_and_any_request_may_be_sent_again() {
+    let mut script = Script::new();
+    let config = StackConfig {
+        retry: retries(2),
+        attempt_timeout: attempts_of(200),
+        breaker: opens_after(1),
+        deadline: total_of(1_000),
+        ..StackConfig::default()
+    };
+    let stack = script.stack(config);
+    let post = Facts { prepared: true, repeat: Repeat::OnlyUnprocessed, ..Facts::default() };
+    let call = script.admit_with(stack, post, at(0), "send 1, until 200");
+    script.due(call, at(200), "wait, drop 1, until 300");
+    script.due(call, at(300), "send 2, until 500");
+    script.due(call, at(500), "done 2 attempts-exhausted, drop 2");
+    assert_eq!(circuit(&script, stack, 500), StateWord::Closed);
+    // Once it is sent, the same is evidence, and proves nothing.
+    let call = script.admit_with(stack, post, at(1_000), "send 1, until 1200");
+    script.engine.sent(call, 1, Repeat::OnlyUnprocessed, at(1_100));
+    script.due(call, at(1_200), "done 1 not-repeatable, drop 1");
+    assert_eq!(circuit(&script, stack, 1_200), StateWord::Open);
+}
+
+#[test]
+fn the_latency_of_a_prepared_attempt_begins_when_it_is_sent() {
+    let mut script = Script::new();
+    let slow =
+        circuit_breaker::Config { slow_call: Some(ms(100)), slow_rate: Ratio::ONE, min_calls: 1, ..Default::default() };
+    let stack = script.stack(StackConfig { breaker: Some(Part::Own(slow)), ..unlimited() });
+    let call = script.admit_with(stack, Facts { prepared: true, ..Facts::default() }, at(0), "send 1");
+    script.engine.sent(call, 1, Repeat::Freely, at(5_000));
+    script.settle(call, 1, success(), at(5_010), "done 1 completed");
+    let latency = |what: &What| if let What::Settled { latency, .. } = what { Some(*latency) } else { None };
+    assert_eq!(script.events().iter().find_map(latency), Some(ms(10)));
+    assert_eq!(circuit(&script, stack, 5_010), StateWord::Closed);
+}
+
+#[test]
+fn what_is_really_sent_decides_who_may_repeat_it() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { retry: retries(3), hedge: hedges(2), ..unlimited() });
+    let get = Facts { prepared: true, ..Facts::default() };
+    let call = script.admit_with(stack, get, at(0), "send 1, until 50");
+    // The GET was made a POST: no hedge starts beside it, and nothing is repeated.
+    script.engine.sent(call, 1, Repeat::OnlyUnprocessed, at(10));
+    script.due(call, at(50), "wait");
+    script.settle(call, 1, failure(), at(60), "done 1 not-repeatable");
+    // The strictest word of a call counts.
+    let call = script.admit_with(stack, get, at(100), "send 1, until 150");
+    script.engine.sent(call, 1, Repeat::OnlyUnprocessed, at(110));
+    script.engine.sent(call, 1, Repeat::Freely, at(111));
+    script.settle(call, 1, failure(), at(120), "done 1 not-repeatable");
+    // A call that prepares nothing has said all there is to say.
+    let call = script.admit(stack, at(200), "send 1, until 250");
+    script.engine.sent(call, 1, Repeat::OnlyUnprocessed, at(210));
+    script.settle(call, 1, failure(), at(220), "wait, drop 1, until 320");
+}
+
+#[test]
+fn an_inconclusive_end_is_repeated_as_a_fault_is_and_is_no_evidence() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { retry: retries(2), breaker: opens_after(1), ..unlimited() });
+    let inconclusive = Outcome::new(Verdict::Inconclusive);
+    let call = script.admit(stack, at(0), "send 1");
+    script.settle(call, 1, inconclusive, at(10), "wait, drop 1, until 110");
+    script.due(call, at(110), "send 2");
+    script.settle(call, 2, inconclusive, at(120), "done 2 attempts-exhausted");
+    let post = Facts { repeat: Repeat::OnlyUnprocessed, ..Facts::default() };
+    let call = script.admit_with(stack, post, at(200), "send 1");
+    script.settle(call, 1, inconclusive, at(210), "done 1 not-repeatable");
+    assert_eq!(circuit(&script, stack, 210), StateWord::Closed);
+    assert!(script.events().contains(&What::Ignored { reason: IgnoreReason::Inconclusive }));
+}
+
+#[test]
+fn an_inconclusive_probe_whose_body_is_read_for_long_makes_room_for_the_next_at_once() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { breaker: opens_after(1), bulkhead: bodies_of(5), ..unlimited() });
+    script.pass_by(stack, failure(), at(0));
+    let call = script.admit(stack, at(2_000), "send 1");
+    script.settle(
+        call,
+        1,
+        Outcome::new(Verdict::Inconclusive),
+        at(2_010),
+        "done 1 attempts-exhausted held, until 12010",
+    );
+    script.admit(stack, at(2_020), "send 1");
+}
+
+#[test]
+fn limits_hold_on_time_whatever_the_hosts_clock_is_set_to() {
+    for back in [0, 400, 500, 1_000, 30_000, 59_000, 60_000, 61_000, 90_000, 3_600_000] {
+        let mut script = Script::new();
+        let stack = script.stack(StackConfig { deadline: total_of(500), ..StackConfig::default() });
+        let start = 10_000_000;
+        let call = script.admit(stack, at(start), "send 1, until 10000500");
+        // The clock is set back while the timer runs; the timer is on time all the same.
+        script.due(call, at(start + 500 - back), "done 1 deadline-exceeded, drop 1");
+    }
+}
+
 fn circuit(script: &Script, stack: StackId, now: u64) -> StateWord {
     let breaker = script.engine.gate::<CircuitBreaker>(stack).unwrap();
     breaker.state(Key::WHOLE, script.engine.instant(at(now)))

@@ -110,7 +110,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors")
 }
 
-const OUTCOMES: [&str; 11] = [
+const OUTCOMES: [&str; 12] = [
     "success",
     "answered",
     "too-many-requests",
@@ -122,4 +122,5 @@ const OUTCOMES: [&str; 11] = [
     "rejected",
     "defect",
     "cancelled",
+    "inconclusive",
 ];

@@ -71,9 +71,22 @@ export class Engine {
     return decision & ATTEND ? this.#attend(decision) : decision;
   }
 
+  /** The timer that was set for the latest decision's instant has rung. */
+  due(call: number): number {
+    const random = this.host.random();
+    return this.say(({ due }, now) => due(call, now, random));
+  }
+
+  /** A hint came, or somebody looks early. */
   wake(call: number): number {
     const random = this.host.random();
     return this.say(({ wake }, now) => wake(call, now, random));
+  }
+
+  /** An attempt that was prepared is really sent now. `flags` as in `admit`: who may repeat what is sent. */
+  sent(call: number, attempt: number, flags: number): void {
+    const now = this.host.now();
+    this.ask(({ sent }) => sent(call, attempt, flags, now), undefined);
   }
 
   cancel(call: number): void {

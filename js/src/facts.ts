@@ -9,20 +9,22 @@ export const AFTER_FAILURE = 1;
 export const FREELY = 2;
 /** Bit 2: its body can be sent again. */
 export const REPLAYABLE = 4;
+/** Bit 3: each attempt is prepared before it is sent. */
+const PREPARED = 8;
 
 export function flagsOf(repeat: number, replayable: boolean, { idempotent, priority }: CallOptions): number {
   const word = idempotent === undefined ? repeat : idempotent ? FREELY : ONLY_UNPROCESSED;
   return word | (replayable ? REPLAYABLE : 0) | (priority ?? 0) << 8;
 }
 
-export function flagsOfRequest(input: RequestInfo | URL, init: RequestInit | undefined, options: FetchOptions): number {
+export function flagsOfRequest(input: RequestInfo | URL, init: RequestInit | undefined, options: FetchOptions, prepared: boolean): number {
   const request = isRequest(input) ? input : undefined;
   const method = init?.method ?? request?.method ?? "GET";
   let repeat = ONLY_UNPROCESSED;
   if (IDEMPOTENT.has(method) || IDEMPOTENT.has(method.toUpperCase())) repeat = FREELY;
   // The key makes repeating safe one after the other; two at once are a conflict for most upstreams, so nobody hedges.
   else if (new Headers(init?.headers ?? request?.headers).has("idempotency-key")) repeat = AFTER_FAILURE;
-  return flagsOf(repeat, options.getBody !== undefined || isReplayable(init?.body, request), options);
+  return flagsOf(repeat, options.getBody !== undefined || isReplayable(init?.body, request), options) | (prepared ? PREPARED : 0);
 }
 
 /** Strings and buffers can be sent again. Streams are gone after the first attempt, and so is a Request's own body. */

@@ -9,6 +9,7 @@ import { initOf, inputOf } from "./given.js";
 import { breakerHandle, nameOf, readMetrics, tryAcquire } from "./inspect.js";
 import { nest } from "./nesting.js";
 import { restoreSnapshot, takeSnapshot } from "./snapshot.js";
+import { sending } from "./steps.js";
 import type {
   Attempt, BreakerHandle, CallOptions, EventOf, EventType, ExecuteOptions, Fetch, FetchOptions, Guard, GuardEvent, Metrics, Options, RequestScope, Restored,
 } from "./types.js";
@@ -50,7 +51,7 @@ export class StackGuard implements Guard {
       else operation = () => send(input, init);
       let name = options.key;
       if (name === undefined) name = key === undefined ? originOf(input) : this.#keyOf(givenInput, init);
-      return this.#drive(operation, name, flagsOfRequest(input, init, options), signal, racing, options);
+      return this.#drive(operation, name, flagsOfRequest(input, init, options, prepared), signal, racing, options);
     } catch (error) {
       return Promise.reject(error); // a drop-in for fetch never throws
     }
@@ -135,9 +136,10 @@ function optionsOf<Options extends CallOptions>(given: Options | null | undefine
 
 /** Sends one attempt of a request that is made anew for each of them. */
 async function sendPrepared(
-  send: Fetch, input: Input, init: RequestInit | undefined, { getBody, prepare }: FetchOptions, context: Attempt,
+  send: Fetch, input: Input, init: RequestInit | undefined, options: FetchOptions, context: Attempt,
 ): Promise<Response> {
   const { attempt, signal } = context;
+  const { getBody, prepare } = options;
   const fresh: RequestInit = { ...init, signal };
   let request: Request | undefined;
   try {
@@ -151,6 +153,7 @@ async function sendPrepared(
     throw error;
   }
   signal.throwIfAborted(); // whoever left meanwhile sends nothing
+  sending(context as OwnAttempt<Response>, flagsOfRequest(request ?? input, request ? undefined : fresh, options, true));
   return request === undefined ? send(input, fresh) : send(request);
 }
 

@@ -17,8 +17,9 @@ export const TIMEOUT = 7;
 const REJECTED = 8;
 export const DEFECT = 9;
 const CANCELLED = 10;
+const INCONCLUSIVE = 11;
 
-const OF_VERDICTS = [SUCCESS, ANSWERED, UNAVAILABLE, TRANSIENT, TIMEOUT, REJECTED, DEFECT, CANCELLED];
+const OF_VERDICTS = [SUCCESS, ANSWERED, UNAVAILABLE, TRANSIENT, TIMEOUT, REJECTED, DEFECT, CANCELLED, INCONCLUSIVE];
 
 /** What a classifier says; undefined when it has nothing to say. Throws what it throws, and where it says what it cannot. */
 export function classified(classify: Classify, settled: Settled, attempt: number): number | undefined {

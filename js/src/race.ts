@@ -4,7 +4,7 @@
 import { abortToEnd, discard, follow, reasonOf, unfollow, type Follower } from "./body.js";
 import { ALONE, Attempt, DROPPED, FULFILLED, REJECTED, RUNNING, type Call } from "./call.js";
 import { attemptOf, DONE, droppedBy, HELD, KIND, REJECT, SEND, UNGUARDED, WAIT } from "./decision.js";
-import { placeOf } from "./engine.js";
+import { placeOf, type Engine } from "./engine.js";
 import { RejectedError, TimeoutError } from "./errors.js";
 import { POLICIES, REFUSAL_REASONS, STOP_REASONS } from "./generated/vocabulary.js";
 import { holdToEnd } from "./held.js";
@@ -81,7 +81,7 @@ export class Race<T> implements Follower {
     if (kind === SEND || kind === WAIT) {
       const { delayMs } = engine;
       this.#calm();
-      if (delayMs >= 0) this.#arm(delayMs, this.#wake); // first, since it may fail
+      if (delayMs >= 0) this.#arm(delayMs, this.#due); // first, since it may fail
       this.#drop(dropped, true);
       if (this.#over) return; // whoever heard an abort may have aborted us
       if (kind === SEND) this.#start(number);
@@ -191,17 +191,23 @@ export class Race<T> implements Follower {
     if (!this.#over) this.#obey(decision, attempt); // a classifier may have aborted us
   }
 
-  readonly #wake = (): void => {
+  /** The timer has rung. */
+  readonly #due = (): void => this.#look((engine, call) => engine.due(call));
+
+  /** Another call has rung. */
+  readonly #wake = (): void => this.#look((engine, call) => engine.wake(call));
+
+  #look(verb: (engine: Engine, call: number) => number): void {
     if (this.#over) return;
     const { site: { engine }, handle, epoch } = this.#call;
     let decision = UNGUARDED;
     try {
-      if (epoch === engine.epoch) decision = engine.wake(handle);
+      if (epoch === engine.epoch) decision = verb(engine, handle);
     } catch {
       abandon(this.#call);
     }
     this.#obey(decision);
-  };
+  }
 
   /** Sets the one timer. A host's that fires while it is being set would nest ever deeper: it is heard a moment later. */
   #arm(delayMs: number, wake: () => void): void {

@@ -17,6 +17,16 @@ export function start<T>(attempt: Attempt<T>): Promise<T> {
   }
 }
 
+/** Tells the engine that a prepared attempt is sent now, and who may repeat what is sent. */
+export function sending<T>({ call, attempt }: Attempt<T>, flags: number): void {
+  const { engine } = call.site;
+  try {
+    if (call.epoch === engine.epoch) engine.sent(call.handle, attempt, flags);
+  } catch {
+    // A host's clock that fails: the attempt counts from its start.
+  }
+}
+
 /**
  * Tells the engine how an attempt ended. A call of another epoch is told to go on by itself. Never throws, whatever the result
  * (getters and proxies that throw) and whatever the host's clock: the caller must get what the attempt brought.

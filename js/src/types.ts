@@ -215,7 +215,7 @@ export interface RequestScope {
 /** An attempt's end as a classifier sees it: tagged, so that a returned 503 and a thrown error never look alike. */
 export type Settled = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
 
-export type Verdict = "success" | "answered" | "overload" | "transient" | "timeout" | "rejected" | "defect" | "cancelled";
+export type Verdict = "success" | "answered" | "overload" | "transient" | "timeout" | "rejected" | "defect" | "cancelled" | "inconclusive";
 
 /** A verdict, or an HTTP status to be read as one. */
 export type Classify = (settled: Settled, attempt: { readonly attempt: number }) => Verdict | number | undefined;

@@ -90,21 +90,20 @@ for (const hinted of [true, false]) {
     const calls = numbers(12).map((number) => payments.execute(world.call(number)));
     await host.pass(2_000);
     await Promise.all(calls);
-    assert.equal(displacement(world.sent), 0);
+    // Without hints a row may pass another, as where the clock moves.
+    assert.ok(displacement(world.sent) <= (hinted ? 0 : 4), String(order(world.sent)));
     assert.deepEqual([world.most, world.inFlight()], [2, 0]);
   });
 
-  test(`the clock stands still: no permit is earned, and who waits is served as soon as it moves, ${where}`, async () => {
+  test(`the clock stands still: a rate limiter's line goes by its timers, in order, nobody too early, ${where}`, async () => {
     const host = Object.assign(new MisledHost(), { stopped: true, wakesOthers: () => hinted });
     const world = crowd(host, 0);
     const limited = world.guard({ rateLimiter: { rate: 10, interval: "1s", burst: 2, wait: "1m" } });
     const calls = numbers(6).map((number) => limited.execute(world.call(number)));
-    await host.pass(10_000);
-    assert.deepEqual(order(world.sent), [0, 1]);
-    host.stopped = false;
     await host.pass(2_000);
     await Promise.all(calls);
-    assert.ok(displacement(world.sent) <= 1, String(order(world.sent))); // ten seconds late, and nobody is waited for
+    assert.deepEqual(order(world.sent), numbers(6));
+    world.sent.forEach(({ at }, turn) => assert.ok(turn < 2 + at / 100 + 0.001, `${turn} at ${at}`));
   });
 }
 
@@ -134,7 +133,7 @@ for (const [how, step] of Object.entries(STEPS)) {
   });
 }
 
-test("the clock stands still: a hedge is not sent before its time, and is when the clock moves", async () => {
+test("the clock stands still: a hedge is sent when its timer rings, and not before", async () => {
   const host = Object.assign(new MisledHost(), { stopped: true });
   const { guard } = shim(host);
   const attempts: number[] = [];
@@ -142,10 +141,9 @@ test("the clock stands still: a hedge is not sent before its time, and is when t
     attempts.push(attempt);
     return attempt === 1 ? hang(signal) : "fine";
   }, { idempotent: true });
-  await host.pass(5_000);
+  await host.pass(99);
   assert.deepEqual(attempts, [1]);
-  host.stopped = false;
-  await host.pass(200);
+  await host.pass(1);
   assert.equal(await call, "fine");
 });
 

@@ -112,7 +112,7 @@ test("verbs for calls of the old instance are never said to the new one", async 
   assert.equal(breaker?.state, "closed");
 });
 
-for (const verb of ["admit", "settle", "wake", "cancel"] as const) {
+for (const verb of ["admit", "settle", "due", "cancel"] as const) {
   test(`a trap inside ${verb} is survived, and the call still ends`, async () => {
     const { host, engine, guard } = trapping(verb);
     const upstream = new Upstream(new Error("lost"), status(200));
@@ -122,7 +122,7 @@ for (const verb of ["admit", "settle", "wake", "cancel"] as const) {
     await Promise.all([pending.catch(() => {}), host.pass(1_000)]);
     const outcome = await pending.then(({ status }) => status, (error: unknown) => error);
     // Unguarded from where it died: before the first attempt, at its end, at the end of the wait, or when the caller left.
-    if (verb === "wake") assert.equal(outcome, 200);
+    if (verb === "due") assert.equal(outcome, 200);
     else if (verb === "cancel") assert.equal(outcome, "gone");
     else assert.ok(outcome instanceof Error && outcome.message === "lost");
     assert.equal(engine.epoch, 1);
@@ -159,7 +159,7 @@ test("where no engine can be made at all, building a guard says why", () => {
 });
 
 /** A shim whose first instance dies inside a verb, once. */
-function trapping(verb: "admit" | "settle" | "wake" | "cancel") {
+function trapping(verb: "admit" | "settle" | "due" | "cancel") {
   const RealInstance = WebAssembly.Instance;
   const made = shim();
   try {

@@ -42,6 +42,7 @@ interface Verb {
   key?: string;
   repeat?: string;
   replayable?: boolean;
+  prepared?: boolean;
   timeoutMs?: number;
   cost?: number;
   priority?: number;
@@ -103,6 +104,11 @@ class World {
         return this.#tell(exports.settle(call, verb.attempt, outcome(verb), verb.retryAfterMs ?? -1, verb.latencyMs ?? -1, now, random));
       case "wake":
         return this.#tell(exports.wake(call, now, random));
+      case "due":
+        return this.#tell(exports.due(call, now, random));
+      case "sent":
+        exports.sent(call, verb.attempt, REPEAT.indexOf(verb.repeat ?? "freely"), now);
+        return {};
       case "cancel":
         return this.#tell(exports.cancel(call, now));
       case "circuit":
@@ -123,7 +129,7 @@ class World {
 
   #admit(verb: Verb): Answer {
     const key = this.#key(verb);
-    const flags = REPEAT.indexOf(verb.repeat ?? "freely") | (verb.replayable === false ? 0 : 4) | ((verb.priority ?? 0) << 8);
+    const flags = REPEAT.indexOf(verb.repeat ?? "freely") | (verb.replayable === false ? 0 : 4) | (verb.prepared ? 8 : 0) | ((verb.priority ?? 0) << 8);
     const decision = this.#instance.exports.admit(
       this.#stack(verb), key, flags, verb.timeoutMs ?? -1, verb.cost ?? 1, verb.now, verb.random);
     const handle = this.#instance.numbers[AT.call]!;
@@ -169,8 +175,8 @@ class World {
   }
 
   #metrics(): Answer {
-    const [calls, sent, ...rest] = this.#reads(2 + 8 + 8 + 16);
-    return { calls, sent, verdicts: rest.slice(0, 8), refusals: rest.slice(8, 16), latencies: rest.slice(16) };
+    const [calls, sent, ...rest] = this.#reads(2 + 9 + 8 + 16);
+    return { calls, sent, verdicts: rest.slice(0, 9), refusals: rest.slice(9, 17), latencies: rest.slice(17) };
   }
 
   #restore(verb: Verb): Answer {

@@ -161,6 +161,7 @@ impl Call {
         facts: Facts::ANYBODYS,
         started: HostTime::from_nanos(0),
         deadline: Instant::NEVER,
+        due_at: Instant::NEVER,
         want: Want::Nothing,
         sent: 0,
         rounds: 0,

@@ -30,6 +30,7 @@ impl Turn<'_> {
     /// Evidence goes to the gates; what the attempt held goes back, but for one whose body the caller may get and that may
     /// still hold it.
     pub fn end_attempt(&mut self, slot: usize, outcome: &Outcome) {
+        let outcome = &self.as_sent(slot, *outcome);
         let (number, latency) = self.tell_evidence(slot, outcome);
         if outcome.verdict.is_answer() {
             self.measure_pace(number, Ran::Whole(latency));
@@ -46,7 +47,8 @@ impl Turn<'_> {
         }
         self.tell_race(HedgeStep::AttemptFailed, number, Some(latency));
         // A probe that was no evidence goes back in `release`; and what timed out has no body.
-        let may_have_body = matches!(outcome.verdict, Verdict::Overload(_) | Verdict::Transient);
+        let may_have_body =
+            matches!(outcome.verdict, Verdict::Overload(_) | Verdict::Transient | Verdict::Inconclusive);
         if self.stack.holds_until_body && number == self.call.primary && may_have_body {
             self.call.running.remove(slot);
             self.call.kept.insert(slot);
@@ -60,6 +62,15 @@ impl Turn<'_> {
             self.call.ended = Some(outcome.verdict);
             self.call.never_sent = outcome.never_sent;
         }
+    }
+
+    /// Time that is up before an attempt is sent says nothing about the upstream, which has seen nothing of it.
+    fn as_sent(&self, slot: usize, outcome: Outcome) -> Outcome {
+        let is_sent = self.call.attempts.get(slot).is_none_or(|attempt| attempt.is_sent);
+        if is_sent || outcome.verdict != Verdict::Timeout {
+            return outcome;
+        }
+        Outcome { verdict: Verdict::Inconclusive, never_sent: true, ..outcome }
     }
 
     fn tell_evidence(&mut self, slot: usize, outcome: &Outcome) -> (AttemptNumber, Duration) {
@@ -245,7 +256,7 @@ impl Turn<'_> {
         match self.call.slot_of(number) {
             Some(slot) => {
                 if self.call.tenancy == Some(self.keys.tenancy(self.call.key)) {
-                    self.tell_evidence(slot, outcome);
+                    self.tell_evidence(slot, &self.as_sent(slot, *outcome));
                 }
                 self.call.running.remove(slot);
             }

@@ -51,7 +51,7 @@ impl Turn<'_> {
     fn round_over(&mut self, verdict: Verdict) -> Option<StopReason> {
         self.leave_lines();
         self.tell_race(HedgeStep::AllFailed, self.call.primary, None);
-        if verdict == Verdict::Timeout && self.now() >= self.call.deadline {
+        if matches!(verdict, Verdict::Timeout | Verdict::Inconclusive) && self.now() >= self.call.deadline {
             return Some(StopReason::DeadlineExceeded);
         }
         let Call { never_sent, retry_after, .. } = *self.call;
@@ -164,6 +164,7 @@ impl Turn<'_> {
         if let Some(attempt) = call.attempts.get_mut(slot) {
             attempt.number = call.sent;
             attempt.sent_at = self.verb.host;
+            attempt.is_sent = !call.facts.prepared;
             attempt.abort_at = abort_at;
             attempt.paid = receipt.map(|receipt| receipt.source);
         }

@@ -49,6 +49,8 @@ words! {
         Rejection = "rejection",
         /// It began under an earlier state.
         Stale = "stale",
+        /// It failed, and nobody can say that this upstream is to blame.
+        Inconclusive = "inconclusive",
     }
 }
 
@@ -107,6 +109,8 @@ words! {
         Defect = "defect",
         /// The caller left.
         Cancelled = "cancelled",
+        /// It failed, and nobody can say that this upstream is to blame.
+        Inconclusive = "inconclusive",
     }
 }
 
@@ -122,6 +126,7 @@ impl From<crate::outcome::Verdict> for VerdictWord {
             Verdict::Rejected => Self::Rejected,
             Verdict::Defect => Self::Defect,
             Verdict::Cancelled => Self::Cancelled,
+            Verdict::Inconclusive => Self::Inconclusive,
         }
     }
 }

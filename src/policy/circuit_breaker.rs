@@ -87,6 +87,11 @@ impl Gate for CircuitBreaker {
         }
         self.catch_up(key, cx);
         let reason = match ended.verdict {
+            Verdict::Inconclusive => {
+                // A probe's permit goes back at once: a body may keep the attempt from its release for long.
+                self.release(key, note, cx);
+                IgnoreReason::Inconclusive
+            }
             Verdict::Cancelled => IgnoreReason::Cancelled,
             // The note stays as it is, so that a probe's permit goes back with `release`.
             verdict if !verdict.is_evidence() => IgnoreReason::Rejection,

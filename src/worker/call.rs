@@ -159,7 +159,7 @@ impl<'a> Call<'a> {
             Some(true) => Repeat::Freely,
             Some(false) => Repeat::OnlyUnprocessed,
         };
-        Facts { repeat, replayable, timeout: self.timeout, priority: self.priority, cost: self.cost }
+        Facts { repeat, replayable, prepared: false, timeout: self.timeout, priority: self.priority, cost: self.cost }
     }
 }
 

@@ -229,6 +229,7 @@ fn facts(rng: &mut Rng) -> Facts {
     Facts {
         repeat: pick(rng, &[Repeat::Freely, Repeat::AfterFailure, Repeat::OnlyUnprocessed]),
         replayable: chance(rng, 80),
+        prepared: chance(rng, 20),
         timeout: chance(rng, 30).then(|| Duration::from_nanos(any(rng))),
         priority: any(rng) as u8,
         cost: if chance(rng, 80) { 1 } else { any(rng) as u32 },
@@ -250,6 +251,7 @@ fn outcome(rng: &mut Rng) -> Outcome {
                 Verdict::Rejected,
                 Verdict::Defect,
                 Verdict::Cancelled,
+                Verdict::Inconclusive,
             ],
         ),
         never_sent: chance(rng, 20),

@@ -46,6 +46,12 @@ impl Script {
         assert_eq!(told(&self.engine.wake(call, now, RANDOM)), answer);
     }
 
+    /// The timer that was set for the latest decision's instant has rung.
+    #[track_caller]
+    pub fn due(&mut self, call: CallId, now: HostTime, answer: &str) {
+        assert_eq!(told(&self.engine.due(call, now, RANDOM)), answer);
+    }
+
     #[track_caller]
     pub fn cancel(&mut self, call: CallId, now: HostTime, answer: &str) {
         assert_eq!(told(&self.engine.cancel(call, now)), answer);

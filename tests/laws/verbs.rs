@@ -325,5 +325,6 @@ fn word(outcome: &Outcome) -> &'static str {
         Verdict::Rejected => "rejected",
         Verdict::Defect => "defect",
         Verdict::Cancelled => "cancelled",
+        Verdict::Inconclusive => "inconclusive",
     }
 }

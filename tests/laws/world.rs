@@ -195,7 +195,7 @@ impl World {
     }
 
     fn set_clocks(&mut self) {
-        let by = pick(&mut self.rng, &[-7_200_000, -61_000, -59_000, -1_500, 61_000, 7_200_000]);
+        let by = pick(&mut self.rng, &[-7_200_000, -61_000, -59_000, -1_500, -600, 61_000, 7_200_000]);
         self.shift += by;
         if by < 0 {
             self.exact = false;
@@ -207,7 +207,7 @@ impl World {
 impl World {
     fn admit_somebody(&mut self) -> Result<(), Violation> {
         let rng = &mut self.rng;
-        let lag = if chance(rng, self.habits.lags) { pick(rng, &[1, 40, 700, 30_000]) } else { 0 };
+        let lag = if chance(rng, self.habits.lags) { pick(rng, &[1, 40, 400]) } else { 0 };
         let stack = below(rng, self.plan.stacks.len() as u64) as usize;
         let name = (below(rng, 10) > 0).then(|| below(rng, self.habits.names) as u16);
         let facts = Facts {
@@ -524,6 +524,7 @@ impl World {
                 Verdict::Rejected,
                 Verdict::Defect,
                 Verdict::Cancelled,
+                Verdict::Inconclusive,
             ],
         );
         Outcome {

@@ -30,6 +30,7 @@ vectors! {
     "retry-none"
     "retry-stops"
     "throttler"
+    "prepared"
     "random-1"
     "random-2"
     "random-3"

@@ -78,6 +78,15 @@ impl World {
                 let decision = self.engine.wake(call, now, random);
                 self.tell(&decision, now)
             }
+            "due" => {
+                let (call, now, random) = (self.call(verb), now(verb), random(verb));
+                let decision = self.engine.due(call, now, random);
+                self.tell(&decision, now)
+            }
+            "sent" => {
+                self.engine.sent(self.call(verb), number(verb, "attempt") as u8, repeat(verb), now(verb));
+                json!({})
+            }
             "cancel" => {
                 let (call, now) = (self.call(verb), now(verb));
                 let decision = self.engine.cancel(call, now);
@@ -97,13 +106,9 @@ impl World {
 
     fn admit(&mut self, verb: &Value) -> Value {
         let facts = Facts {
-            repeat: match verb["repeat"].as_str() {
-                None | Some("freely") => Repeat::Freely,
-                Some("after-failure") => Repeat::AfterFailure,
-                Some("only-unprocessed") => Repeat::OnlyUnprocessed,
-                Some(other) => panic!("nobody may repeat it so: {other}"),
-            },
+            repeat: repeat(verb),
             replayable: verb["replayable"].as_bool().unwrap_or(true),
+            prepared: verb["prepared"].as_bool().unwrap_or(false),
             timeout: span(verb, "timeoutMs"),
             priority: verb["priority"].as_u64().unwrap_or(0) as u8,
             cost: verb["cost"].as_u64().unwrap_or(1) as u32,
@@ -254,6 +259,15 @@ impl World {
     }
 }
 
+fn repeat(verb: &Value) -> Repeat {
+    match verb["repeat"].as_str() {
+        None | Some("freely") => Repeat::Freely,
+        Some("after-failure") => Repeat::AfterFailure,
+        Some("only-unprocessed") => Repeat::OnlyUnprocessed,
+        Some(other) => panic!("nobody may repeat it so: {other}"),
+    }
+}
+
 fn outcome(verb: &Value) -> Outcome {
     let retry_after = span(verb, "retryAfterMs");
     let outcome = match &verb["outcome"] {
@@ -282,6 +296,7 @@ fn verdict(word: &str) -> Verdict {
         "rejected" => Verdict::Rejected,
         "defect" => Verdict::Defect,
         "cancelled" => Verdict::Cancelled,
+        "inconclusive" => Verdict::Inconclusive,
         other => panic!("attempts do not end so: {other}"),
     }
 }

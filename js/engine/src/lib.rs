@@ -63,17 +63,15 @@ pub fn layout() -> u32 {
     with_host(|host| core::ptr::from_ref::<Answer>(&host.answer) as usize as u32)
 }
 
-/// May this call begin? `flags`: bits 0–1 who may repeat it, bit 2 whether its body can be sent again, bits 8–15 priority.
+/// May this call begin? `flags`: bits 0–1 who may repeat it, bit 2 whether its body can be sent again, bit 3 whether its
+/// attempts are prepared first, bits 8–15 priority.
 #[wasm_bindgen]
 pub fn admit(stack: u32, key: u32, flags: u32, timeout_ms: f64, cost: u32, now: f64, random: f64) -> u32 {
     with_host(|host| {
         let facts = Facts {
-            repeat: match flags & 3 {
-                0 => Repeat::OnlyUnprocessed,
-                1 => Repeat::AfterFailure,
-                _ => Repeat::Freely,
-            },
+            repeat: repeat_of(flags),
             replayable: flags & 4 != 0,
+            prepared: flags & 8 != 0,
             timeout: host_time::span(timeout_ms),
             priority: (flags >> 8) as u8,
             cost,
@@ -87,6 +85,14 @@ pub fn admit(stack: u32, key: u32, flags: u32, timeout_ms: f64, cost: u32, now: 
         }
         host.answer.give(&decision, now, &mut host.engine)
     })
+}
+
+fn repeat_of(flags: u32) -> Repeat {
+    match flags & 3 {
+        0 => Repeat::OnlyUnprocessed,
+        1 => Repeat::AfterFailure,
+        _ => Repeat::Freely,
+    }
 }
 
 /// An attempt has ended. `outcome`: an HTTP status from 100 on, or one of the codes below it.
@@ -108,7 +114,26 @@ pub fn settle(
     })
 }
 
-/// The instant asked for has come, or a hint did.
+/// The timer that was set for the instant asked for has rung.
+#[wasm_bindgen]
+pub fn due(call: f64, now: f64, random: f64) -> u32 {
+    with_host(|host| {
+        let now = host.time.read(now);
+        let decision = host.engine.due(answer::call_id(call), now, random as u64);
+        host.answer.give(&decision, now, &mut host.engine)
+    })
+}
+
+/// An attempt whose call prepares its attempts is really sent now. `flags`: bits 0–1 who may repeat what is sent.
+#[wasm_bindgen]
+pub fn sent(call: f64, attempt: u32, flags: u32, now: f64) {
+    with_host(|host| {
+        let now = host.time.read(now);
+        host.engine.sent(answer::call_id(call), attempt as u8, repeat_of(flags), now);
+    });
+}
+
+/// A hint came, or the host looks early.
 #[wasm_bindgen]
 pub fn wake(call: f64, now: f64, random: f64) -> u32 {
     with_host(|host| {

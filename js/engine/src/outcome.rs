@@ -2,7 +2,7 @@
 
 use forbear::{Duration, Outcome, Overload, Verdict};
 
-/// Reads a status (100 and above) or a code.
+/// Reads a status (100 and above, with the bits `REDIRECTED` and `SAME_ORIGIN`) or a code.
 pub fn read(number: u32, retry_after: Option<Duration>, latency: Option<Duration>) -> Outcome {
     let outcome = match number {
         0 => Outcome::new(Verdict::Success),
@@ -16,10 +16,20 @@ pub fn read(number: u32, retry_after: Option<Duration>, latency: Option<Duration
         8 => Outcome::new(Verdict::Rejected),
         9 => Outcome::new(Verdict::Defect),
         10 => Outcome::new(Verdict::Cancelled),
-        status => forbear::http::outcome_of_status(status as u16, retry_after),
+        11 => Outcome::new(Verdict::Inconclusive),
+        status => {
+            let outcome = forbear::http::outcome_of_status((status & STATUS) as u16, retry_after);
+            if status & REDIRECTED == 0 { outcome } else { outcome.after_redirect(status & SAME_ORIGIN != 0) }
+        }
     };
     Outcome { retry_after, latency, ..outcome }
 }
+
+const STATUS: u32 = (1 << 12) - 1;
+/// The response came after a redirect, …
+const REDIRECTED: u32 = 1 << 12;
+/// … from the origin that was called.
+const SAME_ORIGIN: u32 = 1 << 13;
 
 /// The codes' words, by code.
 #[cfg(not(target_family = "wasm"))]
@@ -35,4 +45,5 @@ pub const WORDS: &[&str] = &[
     "rejected",
     "defect",
     "cancelled",
+    "inconclusive",
 ];

@@ -19,10 +19,10 @@ export const STOP_REASONS = ["completed", "not-retryable", "not-repeatable", "bo
 export const REFUSAL_REASONS = ["circuit-open", "concurrency-limited", "throttled", "bulkhead-full", "rate-limited", "deadline-exceeded", "queue-timeout", "oversized"] as const;
 
 /** What attempts say about the upstream, by code. */
-export const VERDICTS = ["success", "answered", "overload", "transient", "timeout", "rejected", "defect", "cancelled"] as const;
+export const VERDICTS = ["success", "answered", "overload", "transient", "timeout", "rejected", "defect", "cancelled", "inconclusive"] as const;
 
 /** How an attempt's end crosses, by code; HTTP statuses cross as they are. */
-export const OUTCOMES = ["success", "answered", "too-many-requests", "unavailable", "shedding", "transient", "never-sent", "timeout", "rejected", "defect", "cancelled"] as const;
+export const OUTCOMES = ["success", "answered", "too-many-requests", "unavailable", "shedding", "transient", "never-sent", "timeout", "rejected", "defect", "cancelled", "inconclusive"] as const;
 
 /** Why configurations are refused, by code. */
 export const CONFIG_REASONS = ["out-of-range", "conflict", "unknown-option", "unknown-object", "too-many"] as const;
@@ -161,7 +161,7 @@ export const EVENTS: readonly EventSpec[] = [
   ["closed", ["reason", ["probes-succeeded", "forced", "disabled"]]],
   ["reset"],
   ["recorded", ["counted", ["success", "failure"]], ["slow", [false, true]]],
-  ["ignored", ["reason", ["cancelled", "rejection", "stale"]]],
+  ["ignored", ["reason", ["cancelled", "rejection", "stale", "inconclusive"]]],
   ["rateChanged", "rate", "requests", "accepts"],
   ["limitChanged", "limit", ["why", ["headroom", "latency", "probe", "overload", "timeout", "stale"]], "inFlight", "latencyMs", "baselineMs"],
   ["exhausted", "firsts", "repeats", "tokens"],
@@ -187,7 +187,7 @@ export interface EventFacts {
   closed: { readonly reason: "probes-succeeded" | "forced" | "disabled" };
   reset: {  };
   recorded: { readonly counted: "success" | "failure"; readonly slow: boolean };
-  ignored: { readonly reason: "cancelled" | "rejection" | "stale" };
+  ignored: { readonly reason: "cancelled" | "rejection" | "stale" | "inconclusive" };
   rateChanged: { readonly rate: number; readonly requests: number; readonly accepts: number };
   limitChanged: { readonly limit: number; readonly why: "headroom" | "latency" | "probe" | "overload" | "timeout" | "stale"; readonly inFlight: number; readonly latencyMs: number; readonly baselineMs: number | undefined };
   exhausted: { readonly firsts: number; readonly repeats: number; readonly tokens: number | undefined };

@@ -42,12 +42,12 @@ for (const guard of ["plain", "racing"]) {
     assert.equal(upstream.seen.length, 52);
   });
 
-  for (const [verb, what] of [["admit", "before it is sent"], ["wake", "in its backoff"]]) {
+  for (const [verb, what] of [["admit", "before it is sent"], ["due", "in its backoff"]]) {
     test(`${guard}: a call whose engine dies ${what} goes out all the same`, async (t) => {
-      const upstream = await startUpstream(t, ...(verb === "wake" ? [status(503)] : []), ok);
+      const upstream = await startUpstream(t, ...(verb === "due" ? [status(503)] : []), ok);
       const answer = await ask({ guard, url: upstream.url, deadly: verb });
       assert.deepEqual([answer.status, answer.body, answer.report.stopReason, answer.breaker], [200, "fine", "unguarded", "closed"]);
-      assert.equal(upstream.seen.length, verb === "wake" ? 2 : 1);
+      assert.equal(upstream.seen.length, verb === "due" ? 2 : 1);
       const next = await ask({ guard, url: upstream.url });
       assert.deepEqual([next.status, next.report.stopReason], [200, "completed"]);
     });

@@ -98,7 +98,7 @@ impl Model {
     /// Answers whether the result counted.
     fn settle(&mut self, taken: &mut Taken, verdict: Verdict, latency: Duration, now: Instant) -> bool {
         let entry = match verdict {
-            Verdict::Cancelled | Verdict::Rejected | Verdict::Defect => return false,
+            Verdict::Cancelled | Verdict::Rejected | Verdict::Defect | Verdict::Inconclusive => return false,
             _ if taken.spent || taken.era != self.era => return false,
             verdict => {
                 let slow = self.config.slow_call.is_some_and(|limit| latency > limit || verdict == Verdict::Timeout);

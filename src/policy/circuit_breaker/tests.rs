@@ -137,7 +137,7 @@ fn stale() -> What {
 }
 
 const UNAVAILABLE: Verdict = Verdict::Overload(Overload::Unavailable);
-const NO_EVIDENCE: [Verdict; 3] = [Verdict::Cancelled, Verdict::Rejected, Verdict::Defect];
+const NO_EVIDENCE: [Verdict; 4] = [Verdict::Cancelled, Verdict::Rejected, Verdict::Defect, Verdict::Inconclusive];
 
 // Configuration.
 

@@ -56,7 +56,7 @@ fn whoever_asks_too_early_waits_until_the_same_instant() {
     let call = script.admit(stack, at(0), "send 1");
     script.settle(call, 1, failure(), at(1), "wait, drop 1, until 101");
     (1..101).for_each(|now| script.wake(call, at(now), "wait, until 101"));
-    script.wake(call, at(101), "send 2");
+    script.due(call, at(101), "send 2");
 
     let stack = script.stack(StackConfig { rate_limiter: Some(Part::Own(rate_limiter)), ..Default::default() });
     script.admit(stack, at(1_000), "send 1");

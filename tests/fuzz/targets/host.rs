@@ -45,7 +45,8 @@ impl Host {
         match what {
             0..28 => self.admit(bytes),
             28..52 => self.settle(bytes),
-            52..78 => self.wake(bytes),
+            52..76 => self.wake(bytes),
+            76..78 => self.tell_sent(bytes),
             78..82 => {
                 let call = self.handle(bytes);
                 let decision = self.engine.cancel(call, self.now);
@@ -74,8 +75,9 @@ impl Host {
     fn admit(&mut self, bytes: &mut Bytes<'_>) {
         let (stack, key, random) = (self.stack(bytes), self.key(bytes), bytes.u64());
         let facts = Facts {
-            repeat: bytes.pick(&[Repeat::Freely, Repeat::Freely, Repeat::AfterFailure, Repeat::OnlyUnprocessed]),
+            repeat: repeat(bytes),
             replayable: bytes.chance(85),
+            prepared: bytes.chance(20),
             timeout: bytes.chance(20).then(|| Duration::from_nanos(bytes.any())),
             priority: bytes.u8(),
             cost: if bytes.chance(95) { 1 } else { bytes.any() as u32 },
@@ -100,8 +102,17 @@ impl Host {
         if bytes.chance(70) {
             self.now = due.map_or(self.now, |due| due.max(self.now));
         }
-        let decision = self.engine.wake(call, self.now, random);
+        let decision = if bytes.chance(50) {
+            self.engine.wake(call, self.now, random)
+        } else {
+            self.engine.due(call, self.now, random)
+        };
         self.heed(Some(call), &decision);
+    }
+
+    fn tell_sent(&mut self, bytes: &mut Bytes<'_>) {
+        let (call, attempt, repeat) = (self.handle(bytes), bytes.u8(), repeat(bytes));
+        self.engine.sent(call, attempt, repeat, self.now);
     }
 
     fn operate(&mut self, bytes: &mut Bytes<'_>) {
@@ -252,7 +263,11 @@ fn outcome(bytes: &mut Bytes<'_>) -> Outcome {
 }
 
 /// Those that are worth a repeat more often than others.
-const VERDICTS: [Verdict; 13] = [
+fn repeat(bytes: &mut Bytes<'_>) -> Repeat {
+    bytes.pick(&[Repeat::Freely, Repeat::Freely, Repeat::AfterFailure, Repeat::OnlyUnprocessed])
+}
+
+const VERDICTS: [Verdict; 14] = [
     Verdict::Transient,
     Verdict::Transient,
     Verdict::Transient,
@@ -266,4 +281,5 @@ const VERDICTS: [Verdict; 13] = [
     Verdict::Rejected,
     Verdict::Defect,
     Verdict::Cancelled,
+    Verdict::Inconclusive,
 ];

@@ -12,7 +12,7 @@ extern crate alloc;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use bindings::exports::forbear::resilience::engine::{Decision, Event, Guest, Outcome};
+use bindings::exports::forbear::resilience::engine::{Decision, Event, Guest, Outcome, Repeat};
 use forbear::{CallId, Duration, HostTime};
 
 mod answer;
@@ -42,6 +42,15 @@ impl Guest for Component {
     fn settle(call: u64, attempt: u8, outcome: Outcome, now: u64, random: u64) -> Decision {
         let (call, outcome, now) = (CallId::from_u64(call), words::outcome(outcome), HostTime::from_nanos(now));
         answer::decision(|engine| engine.settle(call, attempt, outcome, now, random))
+    }
+
+    fn due(call: u64, now: u64, random: u64) -> Decision {
+        answer::decision(|engine| engine.due(CallId::from_u64(call), HostTime::from_nanos(now), random))
+    }
+
+    fn sent(call: u64, attempt: u8, repeat: Repeat, now: u64) {
+        let (call, repeat, now) = (CallId::from_u64(call), words::repeat(repeat), HostTime::from_nanos(now));
+        engine::with(|state| state.engine.sent(call, attempt, repeat, now));
     }
 
     fn wake(call: u64, now: u64, random: u64) -> Decision {

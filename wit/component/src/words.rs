@@ -35,14 +35,24 @@ pub fn kind_of(case: types::Policy) -> Option<Kind> {
     Kind::ALL.iter().copied().find(|kind| policy(*kind) == case)
 }
 
-pub fn facts(facts: types::Facts) -> forbear::Facts {
-    let types::Facts { repeat, replayable, timeout, priority, cost } = facts;
-    let repeat = match repeat {
+pub fn repeat(repeat: types::Repeat) -> Repeat {
+    match repeat {
         types::Repeat::OnlyUnprocessed => Repeat::OnlyUnprocessed,
         types::Repeat::AfterFailure => Repeat::AfterFailure,
         types::Repeat::Freely => Repeat::Freely,
-    };
-    forbear::Facts { repeat, replayable, timeout: timeout.map(Duration::from_nanos), priority, cost }
+    }
+}
+
+pub fn facts(facts: types::Facts) -> forbear::Facts {
+    let types::Facts { repeat, replayable, prepared, timeout, priority, cost } = facts;
+    forbear::Facts {
+        repeat: self::repeat(repeat),
+        replayable,
+        prepared,
+        timeout: timeout.map(Duration::from_nanos),
+        priority,
+        cost,
+    }
 }
 
 pub fn outcome(outcome: types::Outcome) -> Outcome {
@@ -63,6 +73,7 @@ pub fn outcome(outcome: types::Outcome) -> Outcome {
         types::Ending::Rejected => Verdict::Rejected,
         types::Ending::Defect => Verdict::Defect,
         types::Ending::Cancelled => Verdict::Cancelled,
+        types::Ending::Inconclusive => Verdict::Inconclusive,
     };
     let never_sent = matches!(ended, types::Ending::NeverSent);
     Outcome { verdict, never_sent, retry_after, latency: latency.map(Duration::from_nanos) }

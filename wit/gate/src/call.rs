@@ -24,7 +24,7 @@ pub fn send(request: OutgoingRequest, options: RequestOptions) -> Result<FutureI
     // A place in line. The whole application waits in it.
     while let Decision { step: Step::Wait, call: Some(call), at: Some(at), .. } = decision {
         subscribe_instant(at.as_nanos()).block();
-        decision = site::with(|site| site.wake(call))?;
+        decision = site::with(|site| site.due(call))?;
     }
     if let Step::Reject(_) = decision.step {
         return Err(ErrorCode::HttpRequestDenied);
@@ -81,7 +81,7 @@ impl Attempt {
                 let is_late = patience.is_some_and(|patience| site::now().since(sent) >= patience);
                 self.settle(Outcome::new(if is_late { Verdict::Timeout } else { Verdict::Success }))?
             } else {
-                self.ask(|site, call| site.wake(call))?
+                self.ask(|site, call| site.due(call))?
             };
             match decision.step {
                 Step::Wait => self.at = decision.at,

@@ -77,9 +77,9 @@ impl Site {
     }
 
     /// The instant asked for has come.
-    pub fn wake(&mut self, call: CallId) -> Decision {
+    pub fn due(&mut self, call: CallId) -> Decision {
         let random = self.random.word();
-        self.engine.wake(call, now(), random)
+        self.engine.due(call, now(), random)
     }
 
     /// How the attempt ends, nobody here will know.

@@ -55,6 +55,11 @@ class World {
         return this.#tell(engine.settle(call, verb.attempt, outcome(verb), now, random), now);
       case "wake":
         return this.#tell(engine.wake(call, now, random), now);
+      case "due":
+        return this.#tell(engine.due(call, now, random), now);
+      case "sent":
+        engine.sent(call, verb.attempt, verb.repeat ?? "freely", now);
+        return {};
       case "cancel":
         return this.#tell(engine.cancel(call, now), now);
       case "circuit": {
@@ -126,8 +131,8 @@ function value(policy, option, number) {
   }
 }
 
-function facts({ repeat = "freely", replayable = true, timeoutMs, priority = 0, cost = 1 }) {
-  return { repeat, replayable, timeout: optionalNanos(timeoutMs), priority, cost };
+function facts({ repeat = "freely", replayable = true, prepared = false, timeoutMs, priority = 0, cost = 1 }) {
+  return { repeat, replayable, prepared, timeout: optionalNanos(timeoutMs), priority, cost };
 }
 
 function outcome({ outcome, retryAfterMs, latencyMs }) {

@@ -15,7 +15,7 @@ export const engines = {
 WebAssembly.Instance = function (module, imports) {
   const { exports } = new Instance(module, imports);
   const seen = { ...exports };
-  for (const verb of ["admit", "settle", "wake", "cancel"]) {
+  for (const verb of ["admit", "settle", "due", "wake", "cancel"]) {
     seen[verb] = (...facts) => {
       if (engines.deadly !== verb) return exports[verb](...facts);
       engines.deadly = undefined;

@@ -67,6 +67,12 @@ impl World {
                 let attempt = verb["attempt"].as_u64().expect("an attempt") as u8;
                 engine.call_settle(&mut store, call, attempt, outcome(verb), now, random).unwrap()
             }
+            "due" => engine.call_due(&mut store, call, now, random).unwrap(),
+            "sent" => {
+                let attempt = verb["attempt"].as_u64().expect("an attempt") as u8;
+                engine.call_sent(&mut store, call, attempt, repeat(verb), now).unwrap();
+                return json!({});
+            }
             "wake" => engine.call_wake(&mut store, call, now, random).unwrap(),
             "cancel" => engine.call_cancel(&mut store, call, now).unwrap(),
             _ => return self.read(verb, stack.expect("a stack"), key, now, random),
@@ -197,16 +203,21 @@ fn value(word: &str, option: &str, number: f64) -> Given {
 
 fn facts(verb: &Value) -> Facts {
     Facts {
-        repeat: match verb["repeat"].as_str() {
-            None | Some("freely") => Repeat::Freely,
-            Some("after-failure") => Repeat::AfterFailure,
-            Some("only-unprocessed") => Repeat::OnlyUnprocessed,
-            Some(other) => panic!("nobody may repeat it so: {other}"),
-        },
+        repeat: repeat(verb),
         replayable: verb["replayable"].as_bool().unwrap_or(true),
+        prepared: verb["prepared"].as_bool().unwrap_or(false),
         timeout: nanos(verb, "timeoutMs"),
         priority: verb["priority"].as_u64().unwrap_or(0) as u8,
         cost: verb["cost"].as_u64().unwrap_or(1) as u32,
+    }
+}
+
+fn repeat(verb: &Value) -> Repeat {
+    match verb["repeat"].as_str() {
+        None | Some("freely") => Repeat::Freely,
+        Some("after-failure") => Repeat::AfterFailure,
+        Some("only-unprocessed") => Repeat::OnlyUnprocessed,
+        Some(other) => panic!("nobody may repeat it so: {other}"),
     }
 }
 
@@ -224,6 +235,7 @@ fn outcome(verb: &Value) -> Outcome {
             "timeout" => Ending::Timeout,
             "rejected" => Ending::Rejected,
             "defect" => Ending::Defect,
+            "inconclusive" => Ending::Inconclusive,
             "cancelled" => Ending::Cancelled,
             other => panic!("attempts do not end so: {other}"),
         },
