@@ -8,9 +8,10 @@ use crate::config::ConfigError;
 use crate::engine::Engine;
 use crate::id::{ObjectId, StackId};
 use crate::key::Key;
+use crate::own_limits::OwnLimits;
 use crate::registry::Kind;
 use crate::stack_config::StackConfig;
-use crate::time::{Duration, HostTime};
+use crate::time::HostTime;
 
 mod attempt;
 mod call;
@@ -51,9 +52,8 @@ pub struct Guard(Rc<Site>);
 #[derive(Debug)]
 struct Site {
     stack: StackId,
-    /// The limits of the call and of one attempt, for a call that has to go on without the engine.
-    total: Option<Duration>,
-    attempt: Option<Duration>,
+    /// For a call that has to go on without the engine.
+    limits: OwnLimits,
 }
 
 impl Guard {
@@ -63,11 +63,10 @@ impl Guard {
     /// Names the option, the value and the range; or there are too many stacks: make guards once, not with each request.
     pub fn new(config: impl Into<Config>) -> core::result::Result<Self, ConfigError> {
         let Config { name, stack } = config.into();
-        let total = stack.deadline.as_ref().map(|deadline| deadline.total);
-        let attempt = stack.attempt_timeout.as_ref().map(|timeout| timeout.attempt);
+        let limits = stack.own_limits(None);
         let stack =
             isolate::with(|isolate| isolate.add_stack(name, stack)).unwrap_or_else(|| Err(ConfigError::lent()))?;
-        Ok(Self(Rc::new(Site { stack, total, attempt })))
+        Ok(Self(Rc::new(Site { stack, limits })))
     }
 
     /// A call with options of its own.

@@ -8,9 +8,10 @@ use ::worker::AbortSignal;
 use ::worker::wasm_bindgen::JsValue;
 
 use crate::call::Facts;
-use crate::decision::{AttemptNumber, AttemptSet, Decision, Rejection, Step, StopReason};
+use crate::decision::{AttemptNumber, AttemptSet, Decision, RefusalReason, Rejection, Step, StopReason};
 use crate::id::CallId;
 use crate::outcome::{Outcome, Verdict};
+use crate::own_limits::OwnLimits;
 use crate::registry::Kind;
 use crate::time::{Duration, HostTime};
 
@@ -78,8 +79,7 @@ struct Driver<'a, T, E, F> {
     signal: Option<AbortSignal>,
     race: Race<T, E, F>,
     started: HostTime,
-    /// Its own limit, or the stack's.
-    limit: Option<Duration>,
+    limits: OwnLimits,
     now: HostTime,
     sent: AttemptNumber,
 }
@@ -87,9 +87,9 @@ struct Driver<'a, T, E, F> {
 impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, E, F> {
     fn begin(site: &'a Site, Order { key, facts, signal }: Order) -> (Self, Decision) {
         let (decision, now) = asked(|isolate| isolate.admit(site.stack, key.as_deref(), facts));
-        let limit = facts.timeout.into_iter().chain(site.total).min();
+        let limits = OwnLimits { total: facts.timeout.into_iter().chain(site.limits.total).min(), ..site.limits };
         let race = Race::new(signal.clone());
-        let driver = Self { site, call: decision.call, key, signal, race, started: now, limit, now, sent: 0 };
+        let driver = Self { site, call: decision.call, key, signal, race, started: now, limits, now, sent: 0 };
         isolate::tell();
         (driver, decision)
     }
@@ -184,19 +184,24 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, 
 
     // ——— without the engine ———
 
-    /// The engine does not know this call: what runs is waited for within its limits, and who has nothing in flight or in
-    /// hand sends once. How that ends may still be evidence, where only the call's lease had ended.
+    /// The engine does not know this call: docs/driving.md, "Unguarded". How it ends may still be evidence, where only its lease
+    /// has ended.
     async fn alone(mut self, ended: Option<AttemptNumber>, mut operation: impl FnMut(Attempt) -> F) -> Result<T, E> {
         let is_value = |attempt: &AttemptNumber| self.race.ended(*attempt).is_some_and(|ended| ended.result.is_ok());
         let mut last = ended.filter(|attempt| is_value(attempt) || self.race.latest_start().is_none());
         if last.is_none() && self.race.latest_start().is_none() {
+            self.now = host::now();
+            if self.limits.end(self.started, None).is_some_and(|(end, _)| end <= self.now) {
+                let (reason, policy) = (RefusalReason::DeadlineExceeded, Kind::Deadline);
+                return self.refused(&Decision::UNGUARDED, Rejection { reason, policy });
+            }
             self.start(self.sent.saturating_add(1), &mut operation);
         }
         let mut cut = Kind::Deadline;
         if last.is_none() {
-            let ((until, policy), sent) = (self.limit(), self.sent);
-            cut = policy;
-            last = match self.race.first(until.map(|until| until.since(host::now()))).await {
+            let (limit, sent) = (self.rest(), self.sent);
+            cut = limit.map_or(Kind::Deadline, |(_, policy)| policy);
+            last = match self.race.first(limit.map(|(rest, _)| rest)).await {
                 First::Left => return self.left(),
                 First::Due => None,
                 First::Ended(attempt) => Some(attempt),
@@ -213,18 +218,20 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, 
             Some(State::Ended(Ended { result: Err(error), .. })) => self.fail(Error::Upstream(error), None),
             _ => {
                 let (attempt, last) = (self.sent, self.race.discarded.take());
+                let mut late = AttemptSet::EMPTY;
+                self.race.running().for_each(|attempt| late.insert(attempt));
+                self.give_up(late, true);
                 self.fail(Error::TimedOut { policy: cut, attempt, last }, None)
             }
         }
     }
 
-    /// Until when a call without an engine waits for its latest attempt, and whose limit that is.
-    fn limit(&self) -> (Option<HostTime>, Kind) {
-        let call = self.limit.map(|limit| (self.started + limit, Kind::Deadline));
-        let attempt = self.site.attempt.zip(self.race.latest_start());
-        let attempt = attempt.map(|(limit, started)| (started + limit, Kind::AttemptTimeout));
-        let first = call.into_iter().chain(attempt).min_by_key(|(until, _)| *until);
-        first.map_or((None, Kind::Deadline), |(until, policy)| (Some(until), policy))
+    /// How long a call without an engine still waits for its latest attempt, and whose limit that is. Never longer than the limit
+    /// itself, though the clock was set back meanwhile.
+    fn rest(&self) -> Option<(Duration, Kind)> {
+        let (end, policy) = self.limits.end(self.started, self.race.latest_start())?;
+        let limit = if policy == Kind::Deadline { self.limits.total } else { self.limits.attempt };
+        Some((end.since(host::now()).min(limit?), policy))
     }
 }
 
@@ -253,7 +260,7 @@ fn asked(verb: impl FnOnce(&mut Isolate) -> (Decision, HostTime)) -> (Decision, 
 
 /// Which limit ended an attempt: told by its age, since the engine knows but does not say.
 fn cut_by(site: &Site, started: HostTime, now: HostTime) -> Kind {
-    match site.attempt {
+    match site.limits.attempt {
         Some(limit) if now.since(started) >= limit => Kind::AttemptTimeout,
         _ => Kind::Deadline,
     }
