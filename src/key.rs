@@ -2,6 +2,10 @@
 
 use alloc::vec::Vec;
 
+pub use name::kept_name;
+
+mod name;
+
 /// A key's number. Hosts intern names to numbers; the engine gives the numbers out and takes them back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(u16);

@@ -89,7 +89,7 @@ pub use config::ConfigError;
 pub use decision::{AttemptNumber, AttemptSet, Decision, MAX_ATTEMPTS, RefusalReason, Rejection, Step, StopReason};
 pub use engine::{Engine, Limits, MAX_STACKS, is_snapshot};
 pub use id::{CallId, ObjectId, StackId};
-pub use key::{Key, Keyed, MAX_KEYS};
+pub use key::{Key, Keyed, MAX_KEYS, kept_name};
 pub use metrics::{LATENCY_BUCKETS, Metrics};
 pub use outcome::{Outcome, Overload, Verdict};
 pub use own_limits::OwnLimits;

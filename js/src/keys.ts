@@ -32,16 +32,21 @@ export class KeyNames {
   }
 }
 
+/** The rule of all hosts, in bytes of UTF-8: docs/driving.md. */
 function kept(name: string): string {
-  if (name.length <= LONGEST) return name;
-  const rest = checksum(name.length - KEPT, (i) => name.charCodeAt(KEPT + i));
-  // Joined, since a slice keeps the whole of what it was cut from.
-  return [name.slice(0, KEPT), name.length, rest.toString(16)].join("…");
+  // A unit of a string is three bytes at most.
+  if (name.length <= LONGEST / 3) return name;
+  const bytes = new TextEncoder().encode(name);
+  if (bytes.length <= LONGEST) return name;
+  let end = KEPT;
+  while ((bytes[end]! & 0xc0) === 0x80) end--; // within a character
+  const rest = checksum(bytes.length - end, (i) => bytes[end + i]!);
+  return `${new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, end))}…${bytes.length}…${rest.toString(16)}`;
 }
 
 const LONGEST = 1_024;
 /** Leaves room for what stands behind it, so that a kept name is kept as it is. */
-const KEPT = 1_000;
+const KEPT = 960;
 /** The key of calls that have none. */
 export const WHOLE = 0;
 /** Shared by those that came when every key was busy. */

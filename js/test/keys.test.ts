@@ -1,6 +1,7 @@
 // Whose state a call meets, and how that state is looked at, carried elsewhere and operated.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { RejectedError, reportOf } from "../src/index.js";
 import { originOf } from "../src/facts.js";
@@ -11,6 +12,19 @@ import { status, Upstream } from "./support/upstream.js";
 
 const A = "https://a.example";
 const B = "https://b.example";
+
+test("of a long key's name the same is kept as on every host", () => {
+  const { cases } = JSON.parse(readFileSync(new URL("../../tests/names.json", import.meta.url), "utf8")) as { cases: Case[] };
+  type Case = { about: string; name: Piece[]; kept: Piece[] };
+  type Piece = [text: string, times?: number];
+  const told = (pieces: Piece[]) => pieces.map(([text, times = 1]) => text.repeat(times)).join("");
+  for (const { about, name, kept } of cases) {
+    const names = new KeyNames();
+    names.learn(told(name), 5);
+    assert.equal(names.nameOf(5), told(kept), about);
+    assert.deepEqual([names.idOf(told(name)), names.idOf(told(kept))], [5, 5], about);
+  }
+});
 
 test("the key of a fetch is its URL's origin, however the URL is written", () => {
   const table: [string | URL | Request, string | null][] = [

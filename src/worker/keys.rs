@@ -1,14 +1,11 @@
 //! Names of keys, and the engine's numbers for them. Both are bounded together: the engine decides which key is
 //! forgotten, and tells by giving its number to another name.
 
-use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::vec::Vec;
 use std::rc::Rc;
 
-use crate::key::Key;
-use crate::snapshot::checksum;
+use crate::key::{Key, kept_name};
 
 pub struct KeyNames {
     numbers: BTreeMap<Rc<str>, Key>,
@@ -22,7 +19,7 @@ impl KeyNames {
     }
 
     pub fn find(&self, name: &str) -> Option<Key> {
-        self.numbers.get(&*kept(name)).copied()
+        self.numbers.get(&*kept_name(name)).copied()
     }
 
     pub fn name_of(&self, key: Key) -> Option<Rc<str>> {
@@ -34,7 +31,7 @@ impl KeyNames {
         if !key.is_one_name() || key == Key::WHOLE {
             return;
         }
-        let name: Rc<str> = Rc::from(kept(name));
+        let name: Rc<str> = Rc::from(kept_name(name));
         let place = usize::from(key.number());
         if self.names.len() <= place {
             self.names.resize(place + 1, None);
@@ -45,20 +42,6 @@ impl KeyNames {
         self.numbers.insert(name, key);
     }
 }
-
-/// A name too long to keep is known by its beginning, its length and a checksum of the rest.
-fn kept(name: &str) -> Cow<'_, str> {
-    if name.len() <= LONGEST {
-        return Cow::Borrowed(name);
-    }
-    let (start, rest) = name.split_at((0..=KEPT).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0));
-    Cow::Owned(format!("{start}…{}…{:x}", name.len(), checksum(rest.as_bytes())))
-}
-
-/// The longest name that is kept as it is, in bytes. Ours, as in the JavaScript package.
-const LONGEST: usize = 1_024;
-/// Leaves room for what stands behind it.
-const KEPT: usize = 960;
 
 #[cfg(test)]
 mod tests {
@@ -80,13 +63,5 @@ mod tests {
             keys.learn("a", key);
         }
         assert_eq!(keys.find("a"), None);
-    }
-
-    #[test]
-    fn long_names_are_kept_short_and_stay_apart() {
-        let long = |last: &str| "é".repeat(5_000) + last;
-        assert!(kept(&long("a")).len() <= LONGEST);
-        assert_ne!(kept(&long("a")), kept(&long("b")));
-        assert_eq!(kept(&kept(&long("a"))), kept(&long("a")));
     }
 }

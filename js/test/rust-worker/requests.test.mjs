@@ -2,6 +2,7 @@
 // may be sent again.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before } from "node:test";
 import { test } from "../support/test.mjs";
 import { echo, ok, reset, startUpstream, status } from "../support/upstream.mjs";
@@ -51,6 +52,17 @@ test("an address is one key however it is written, and so is a name", async (t) 
   const key = async (url) => (await worker.ask("/", { ...named, url, abort: { before: true } })).report.key;
   assert.deepEqual(await Promise.all(["HTTPS://Host.Example:443/a", "https://u:p@host.example", "https://h%6fst.example?q"].map(key)),
     Array(3).fill("https://host.example"));
+});
+
+test("of a long key's name the same is kept as on every host", async () => {
+  const { cases } = JSON.parse(readFileSync(new URL("../../../tests/names.json", import.meta.url), "utf8"));
+  const told = (pieces) => pieces.map(([text, times = 1]) => text.repeat(times)).join("");
+  for (const { about, name, kept } of cases.filter(({ name }) => !told(name).includes("://"))) {
+    const order = { url: told(name), guard: guard({ breaker: FRAIL }), force: true };
+    const { events, state } = await worker.ask("/circuit", order);
+    assert.deepEqual([events.map(({ key }) => key), state], [[told(kept)], "forced-open"], about);
+    assert.equal((await worker.ask("/circuit", { ...order, url: told(kept), force: false })).state, "forced-open", about);
+  }
 });
 
 // ——— whose mistake it was ———

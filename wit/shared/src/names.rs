@@ -1,13 +1,10 @@
 //! Names of keys, and the numbers that the engine gave them. Both are bounded together: the engine decides which key is
-//! forgotten, and tells by giving its number to another name. A name too long to keep is known by its beginning, length and
-//! checksum.
+//! forgotten, and tells by giving its number to another name.
 
-use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use forbear::{Engine, Key, snapshot};
+use forbear::{Engine, Key, kept_name, snapshot};
 
 /// The names that have numbers.
 #[derive(Default)]
@@ -27,7 +24,7 @@ impl Names {
     /// The name's number; `NEW` where it has none.
     #[must_use]
     pub fn key(&self, name: &str) -> Key {
-        let name = &*kept(name);
+        let name = &*kept_name(name);
         let sum = snapshot::checksum(name.as_bytes());
         let is_its = |entry: &Option<(u64, Box<str>)>| {
             entry.as_ref().is_some_and(|(other, its)| *other == sum && **its == *name)
@@ -62,41 +59,13 @@ impl Names {
         while self.entries.len() <= place {
             self.entries.push(None);
         }
-        let name = kept(name);
+        let name = kept_name(name);
         let entry = (snapshot::checksum(name.as_bytes()), name.into());
         if let Some(place) = self.entries.get_mut(place) {
             *place = Some(entry);
         }
     }
 }
-
-/// What is kept of a name.
-fn kept(name: &str) -> Cow<'_, str> {
-    if name.len() <= LONGEST {
-        return name.into();
-    }
-    let Some((beginning, rest)) = (0..=KEPT).rev().find_map(|place| name.split_at_checked(place)) else {
-        return name.into();
-    };
-    let mut kept = String::from(beginning);
-    for number in [name.len() as u64, snapshot::checksum(rest.as_bytes())] {
-        kept.push('…');
-        push_number(&mut kept, number);
-    }
-    kept.into()
-}
-
-/// Writes a number in decimal; the formatting machinery of the standard library would cost some kilobytes.
-fn push_number(out: &mut String, number: u64) {
-    if number >= 10 {
-        push_number(out, number / 10);
-    }
-    out.push(char::from(b'0' + (number % 10) as u8));
-}
-
-const LONGEST: usize = 1_024;
-/// Leaves room for what stands behind it, so that a kept name is kept as it is.
-const KEPT: usize = 960;
 
 #[cfg(test)]
 mod tests {
@@ -129,7 +98,7 @@ mod tests {
         names.learn(&long, Key::from_number(2));
         assert_eq!(names.key(&long), Key::from_number(2));
         let kept = names.name(Key::from_number(2)).unwrap().to_owned();
-        assert!(kept.len() <= LONGEST);
+        assert_eq!(kept, kept_name(&long));
         assert_eq!(names.key(&kept), Key::from_number(2));
         assert_eq!(names.key(&(long + "ä")), Key::NEW);
     }
