@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::Any;
 
-use crate::call::{Facts, Repeat, Want};
+use crate::call::{Facts, Repeat};
 use crate::config::ConfigError;
 use crate::decision::{AttemptNumber, Decision, Step};
 use crate::event::{Event, EventLog, What};
@@ -221,11 +221,13 @@ impl Engine {
     fn take_turn(&mut self, index: usize, verb: &mut Verb, input: Input<'_>) -> Decision {
         let Some(mut turn) = self.turn(index, verb) else { return Decision::UNGUARDED };
         let mut ruling = turn.take(input);
-        if let Ruling::Blocked = ruling {
-            self.end_leases(index, verb);
+        let mut most = FEW;
+        while let Ruling::Blocked = ruling {
+            let may_be_more = self.end_leases(index, most, verb);
             let Some(mut turn) = self.turn(index, verb) else { return Decision::UNGUARDED };
-            turn.leases_may_have_ended = false;
+            turn.leases_may_have_ended = may_be_more;
             ruling = turn.go_on();
+            most = most.saturating_mul(2);
         }
         self.carry_out(index, ruling, verb)
     }
@@ -238,6 +240,9 @@ impl Engine {
             Ruling::Lingers => (Step::Unguarded, Instant::NEVER, Some(verb.now + OUTLIVED)),
             Ruling::Blocked => return Decision::UNGUARDED,
         };
+        if let Ruling::Lingers = ruling {
+            self.calls.linger();
+        }
         let Some(call) = self.calls.get_mut(index) else { return Decision::UNGUARDED };
         call.due_at = at;
         let decision = Decision {
@@ -282,16 +287,22 @@ impl Engine {
 
 /// Leases.
 impl Engine {
-    /// Takes back what calls hold whose lease has ended; `own` is spared, since it is being heard of right now.
+    /// Takes back what calls hold whose lease has ended, but of no more than so many; answers whether there are others. `own`
+    /// is spared, since it is being heard of right now.
     #[cold]
-    fn end_leases(&mut self, own: usize, verb: &mut Verb) {
+    fn end_leases(&mut self, own: usize, most: usize, verb: &mut Verb) -> bool {
+        let mut left = most;
         for index in 0..self.calls.slots() {
-            if index != own && self.calls.has_ended(index, verb.now) {
-                let ruling = self.turn(index, verb).map_or(Ruling::Blocked, |mut turn| turn.end_lease());
-                let _ = self.carry_out(index, ruling, verb);
+            if index == own || !self.calls.has_ended(index, verb.now) {
+                continue;
             }
+            let Some(one_fewer) = left.checked_sub(1) else { return true };
+            left = one_fewer;
+            let ruling = self.turn(index, verb).map_or(Ruling::Blocked, |mut turn| turn.end_lease());
+            let _ = self.carry_out(index, ruling, verb);
         }
         self.calls.raise_bound();
+        false
     }
 
     /// There is no room for a new call: calls whose lease has ended make some, and so do those that only might bring
@@ -299,13 +310,9 @@ impl Engine {
     #[cold]
     fn make_room(&mut self, verb: &mut Verb) {
         if self.calls.may_have_ended(verb.now) {
-            self.end_leases(NOBODY, verb);
+            self.end_leases(NOBODY, FEW, verb);
         }
-        for index in 0..self.calls.slots() {
-            if self.calls.get(index).is_some_and(|call| matches!(call.want, Want::Outlived | Want::Lost)) {
-                self.calls.end(index);
-            }
-        }
+        self.calls.end_lingering();
     }
 }
 
@@ -467,3 +474,6 @@ const OUTLIVED: Duration = Duration::from_secs(600);
 /// How many stacks one engine has. Ours: hosts that build a stack for every call are told early.
 pub const MAX_STACKS: usize = 256;
 const NOBODY: usize = usize::MAX;
+/// How many leases end before it is looked again whether whoever stood in the way is gone; twice as many the next time. Ours:
+/// done in some microseconds.
+const FEW: usize = 256;

@@ -189,11 +189,13 @@ impl Cx<'_> {
 pub struct Woken {
     calls: [Option<CallId>; MAX_WOKEN],
     count: usize,
+    /// How often somebody was looked for.
+    looks: u32,
 }
 
 impl Woken {
     pub(crate) const fn new() -> Self {
-        Self { calls: [None; MAX_WOKEN], count: 0 }
+        Self { calls: [None; MAX_WOKEN], count: 0, looks: 0 }
     }
 
     /// Adds a hint, if it is not there already.
@@ -207,13 +209,20 @@ impl Woken {
         }
     }
 
+    /// Whether to look for another one: there is room for it, and the verb has not looked along too many lines already, as
+    /// where thousands of leases end in it.
+    pub fn wants_more(&mut self) -> bool {
+        self.looks = self.looks.saturating_add(1);
+        self.count < MAX_WOKEN && self.looks <= MOST_LOOKS
+    }
+
     /// The hints of the last verb.
     pub fn iter(&self) -> impl Iterator<Item = CallId> + '_ {
         self.calls.iter().take(self.count).flatten().copied()
     }
 
     pub(crate) fn clear(&mut self) {
-        self.count = 0;
+        (self.count, self.looks) = (0, 0);
     }
 }
 
@@ -221,3 +230,5 @@ impl Woken {
 pub const MAX_GATES: usize = 6;
 /// The most hints one verb gives.
 pub const MAX_WOKEN: usize = 8;
+/// How many lines a verb looks along for them. Ours: some for each gate of a stack.
+const MOST_LOOKS: u32 = 64;

@@ -6,7 +6,7 @@ use forbear::policy::budget::{Counting, Counts};
 use forbear::policy::bulkhead::Bulkhead;
 use forbear::policy::circuit_breaker::{CircuitBreaker, StateWord};
 use forbear::policy::{Kind, attempt_timeout, budget, bulkhead, circuit_breaker, deadline, hedge, retry};
-use forbear::{Facts, Key, Outcome, Part, Ratio, Repeat, StackConfig, StackId, Verdict};
+use forbear::{Engine, Facts, Key, Outcome, Part, Ratio, Repeat, StackConfig, StackId, Step, Verdict};
 
 use script::{Script, at, failure, ms, success, unavailable};
 
@@ -418,6 +418,35 @@ fn a_probe_that_is_never_heard_of_again_gives_way_when_its_lease_ends() {
     script.settle(lost, 1, failure(), at(7_252), "unguarded");
     assert_eq!(circuit(&script, stack, 7_252), StateWord::Closed);
     assert!(script.events().contains(&What::LeaseEnded { attempts: 1 }));
+}
+
+/// Ending them all took a second and more, since each looked along the line.
+#[test]
+fn a_verb_ends_no_more_leases_than_it_needs_some_hundreds_at_a_time() {
+    let crowd = |holders: u32, waiters: u32| {
+        let holds =
+            bulkhead::Config { concurrency: holders, queue: waiters, queue_timeout: None, ..Default::default() };
+        let mut engine = Engine::default();
+        let config = StackConfig { bulkhead: Some(Part::Own(holds)), ..StackConfig::default() };
+        let stack = engine.add_stack(config).unwrap();
+        (0..holders + waiters).for_each(|_| _ = engine.admit(stack, Key::WHOLE, Facts::default(), at(0), 0));
+        (engine, stack)
+    };
+    let in_flight = |engine: &Engine, stack| engine.gate::<Bulkhead>(stack).unwrap().in_flight(Key::WHOLE);
+    // Nobody was heard of for a minute. All that stands in a newcomer's way is ended for it;
+    for (holders, waiters) in [(50_000, 10_000), (5_000, 10_000), (1, 10_000)] {
+        let (mut engine, stack) = crowd(holders, waiters);
+        let decision = engine.admit(stack, Key::WHOLE, Facts::default(), at(70_000), 0);
+        assert!(matches!(decision.step, Step::Send(1)), "{holders}, {waiters}: {decision:?}");
+    }
+    // and where little does, only some, however many there are.
+    let (mut engine, stack) = crowd(50_000, 0);
+    for newcomer in 1..=600 {
+        let decision = engine.admit(stack, Key::WHOLE, Facts::default(), at(70_000), 0);
+        assert!(matches!(decision.step, Step::Send(1)));
+        let ended = (newcomer - 1) / 256 * 256 + 256;
+        assert_eq!(in_flight(&engine, stack), 50_000 - ended + newcomer);
+    }
 }
 
 #[test]

@@ -22,13 +22,23 @@ pub(crate) struct Calls {
     vacant: Vec<u32>,
     generation: u32,
     limit: usize,
+    /// Whether some call may only linger.
+    lingering: bool,
 }
 
 impl Calls {
     /// `generation` is where handles begin: hosts that start over after a trap move it on, so that no old handle fits.
     pub const fn new(generation: u32, limit: u32) -> Self {
         let limit = if limit < CallId::MAX_INDEX { limit } else { CallId::MAX_INDEX } as usize;
-        Self { calls: Vec::new(), leases: Vec::new(), bound: Instant::NEVER, vacant: Vec::new(), generation, limit }
+        Self {
+            calls: Vec::new(),
+            leases: Vec::new(),
+            bound: Instant::NEVER,
+            vacant: Vec::new(),
+            generation,
+            limit,
+            lingering: false,
+        }
     }
 
     pub fn begin_generations_at(&mut self, generation: u32) {
@@ -134,6 +144,23 @@ impl Calls {
     /// Finds the lower bound of all leases anew, after those that ended were dealt with.
     pub fn raise_bound(&mut self) {
         self.bound = self.leases.iter().copied().min().unwrap_or(Instant::NEVER);
+    }
+
+    /// Notes that a call lingers.
+    pub fn linger(&mut self) {
+        self.lingering = true;
+    }
+
+    /// Ends the calls that only might bring late evidence, or might come back.
+    pub fn end_lingering(&mut self) {
+        if !core::mem::take(&mut self.lingering) {
+            return;
+        }
+        for index in 0..self.calls.len() {
+            if self.calls.get(index).is_some_and(|call| matches!(call.want, Want::Outlived | Want::Lost)) {
+                self.end(index);
+            }
+        }
     }
 
     /// Whether there is no slot left for a new call.

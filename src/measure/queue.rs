@@ -26,6 +26,18 @@ pub struct Line {
     taken: u32,
     /// What those who stand in line cost together.
     standing: u64,
+    /// How far [`Line::call`] has come, so that calling again at the same instant goes on from there.
+    calling: Calling,
+}
+
+/// How far calling has come at one instant.
+#[derive(Clone, Copy, Debug)]
+struct Calling {
+    at: Instant,
+    /// How many of those before `next` are called.
+    called: u32,
+    /// Who comes next.
+    next: u32,
 }
 
 /// Who stands at a place.
@@ -53,7 +65,15 @@ enum Stand {
 
 impl Default for Line {
     fn default() -> Self {
-        Self { places: Vec::new(), first: NOBODY, last: NOBODY, vacant: NOBODY, taken: 0, standing: 0 }
+        Self {
+            places: Vec::new(),
+            first: NOBODY,
+            last: NOBODY,
+            vacant: NOBODY,
+            taken: 0,
+            standing: 0,
+            calling: Calling::NOWHERE,
+        }
     }
 }
 
@@ -69,6 +89,10 @@ impl Waiter {
     pub fn is_called(&self, now: Instant) -> bool {
         self.stand == Stand::InLine && self.turn != Instant::NEVER && now < self.turn + HEAD_START
     }
+}
+
+impl Calling {
+    const NOWHERE: Self = Self { at: Instant::NEVER, called: 0, next: NOBODY };
 }
 
 impl Line {
@@ -97,6 +121,9 @@ impl Line {
             }
         };
         *self.behind_of(waiter.before) = place;
+        if self.calling.next == NOBODY {
+            self.calling.next = place;
+        }
         self.last = place;
         self.taken += 1;
         self.standing = self.standing.saturating_add(u64::from(cost));
@@ -105,6 +132,7 @@ impl Line {
 
     /// The waiter has been heard of and goes on waiting; whoever stood aside stands in line again.
     pub fn stand(&mut self, place: u32, turn: Instant) {
+        self.calling = Calling::NOWHERE;
         if let Some(waiter) = self.set(place, Stand::InLine) {
             waiter.turn = turn;
         }
@@ -112,11 +140,13 @@ impl Line {
 
     /// The waiter keeps its place and lets everybody pass.
     pub fn step_aside(&mut self, place: u32) {
+        self.calling = Calling::NOWHERE;
         self.set(place, Stand::Aside);
     }
 
     /// The place becomes vacant.
     pub fn leave(&mut self, place: u32) {
+        self.leave_calling(place);
         let vacant = self.vacant;
         let Some(waiter) = self.set(place, Stand::Vacant) else { return };
         let Waiter { before, behind, .. } = *waiter;
@@ -144,6 +174,8 @@ impl Line {
                 return None;
             }
             let waiter = self.places.get(next as usize)?;
+            #[cfg(test)]
+            STEPS.with(|steps| steps.set(steps.get() + 1));
             next = waiter.behind;
             Some(waiter)
         })
@@ -206,13 +238,32 @@ impl Line {
 
     /// There is room for so many: calls the first of those that have not been called.
     pub fn call(&mut self, room: u32, now: Instant) {
-        let (mut room, mut next) = (room, self.first);
-        while let Some(waiter) = self.places.get_mut(next as usize).filter(|_| room > 0) {
-            next = waiter.behind;
+        if self.calling.at != now {
+            self.calling = Calling { at: now, called: 0, next: self.first };
+        }
+        let Calling { called, next, .. } = &mut self.calling;
+        while *called < room
+            && let Some(waiter) = self.places.get_mut(*next as usize)
+        {
+            #[cfg(test)]
+            STEPS.with(|steps| steps.set(steps.get() + 1));
+            *next = waiter.behind;
             if waiter.stand == Stand::InLine && waiter.turn == Instant::NEVER {
                 waiter.turn = now;
             }
-            room -= u32::from(waiter.is_called(now));
+            *called += u32::from(waiter.is_called(now));
+        }
+    }
+
+    /// Whoever has this place is about to leave: those who were called without it are one fewer.
+    fn leave_calling(&mut self, place: u32) {
+        let Self { places, calling, .. } = self;
+        let Some(waiter) = places.get(place as usize).filter(|waiter| waiter.stand != Stand::Vacant) else { return };
+        let before = places.get(calling.next as usize).is_none_or(|next| waiter.joined_before < next.joined_before);
+        if calling.next == place {
+            calling.next = waiter.behind;
+        } else if before && waiter.is_called(calling.at) {
+            calling.called = calling.called.saturating_sub(1);
         }
     }
 
@@ -245,5 +296,10 @@ pub const LOOKED_AT: usize = 1_000;
 pub const HINTED: usize = 3;
 const NOBODY: u32 = u32::MAX;
 
+#[cfg(test)]
+std::thread_local! {
+    /// How many places were looked at.
+    pub static STEPS: core::cell::Cell<u64> = const { core::cell::Cell::new(0) };
+}
 #[cfg(test)]
 mod tests;

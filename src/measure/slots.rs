@@ -93,13 +93,19 @@ impl Slots {
         self.line.leave(place);
     }
 
-    /// After a change: if slots are free, calls the first in line and hints at it.
-    pub fn pass_on(&mut self, bounds: Bounds, now: Instant, mut hint: impl FnMut(CallId)) {
+    /// After a change: calls as many of those in line as there are slots free; answers whether anybody is to hear of that.
+    pub fn pass_on(&mut self, bounds: Bounds, now: Instant) -> bool {
         let free = self.free(bounds);
-        if free > 0 && self.line.len() > 0 {
+        let any = free > 0 && self.line.len() > 0;
+        if any {
             self.line.call(free, now);
-            self.line.hinted(now).for_each(|waiter| hint(waiter.call));
         }
+        any
+    }
+
+    /// Those worth a hint.
+    pub fn hinted(&self, now: Instant) -> impl Iterator<Item = CallId> + '_ {
+        self.line.hinted(now).map(|waiter| waiter.call)
     }
 
     /// How many slots are taken.

@@ -204,6 +204,9 @@ impl RateLimiter {
     /// now, or comes sooner than it knows.
     fn hasten(&self, key: Key, cx: &mut Cx<'_>) {
         let Some(bucket) = self.buckets.get(key) else { return };
+        if bucket.line.len() == 0 || !cx.woken.wants_more() {
+            return;
+        }
         let credit = self.credit(Some(bucket), cx.now);
         let Some(head) = bucket.line.head(cx.now) else { return };
         let at = cx.now + self.until(credit, u64::from(head.cost));

@@ -57,7 +57,9 @@ pub(super) fn leave(slots: &mut Slots, bounds: Bounds, place: Place, cx: &mut Cx
 
 /// Whoever can have a slot now is called.
 pub(super) fn pass_on(slots: &mut Slots, bounds: Bounds, cx: &mut Cx<'_>) {
-    slots.pass_on(bounds, cx.now, |call| cx.woken.push(call));
+    if slots.pass_on(bounds, cx.now) && cx.woken.wants_more() {
+        slots.hinted(cx.now).for_each(|call| cx.woken.push(call));
+    }
 }
 
 /// The bit of a note whose slot has not been given back.

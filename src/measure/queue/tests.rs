@@ -73,6 +73,34 @@ fn a_warm_line_asks_for_no_memory() {
 }
 
 #[test]
+fn calling_goes_on_where_it_was_and_comes_to_the_same() {
+    for seed in 0..100 {
+        let mut rng = Rng::new(seed);
+        // The second forgets how far it has come.
+        let mut lines = [Line::default(), Line::default()];
+        let (mut places, mut now) = (Vec::new(), at(0));
+        for step in 0..300 {
+            let any = |rng: &mut Rng, places: &[u32]| *places.get(rng.between(0, 20) as usize).unwrap_or(&0);
+            let (what, place, turn) = (rng.between(0, 9), any(&mut rng, &places), at(rng.between(0, 90)));
+            match what {
+                0..=2 => places.push(lines.each_mut().map(|line| line.join(call(step), 1, Instant::NEVER))[0]),
+                3 => lines.each_mut().into_iter().for_each(|line| line.leave(place)),
+                4 if rng.between(0, 1) == 0 => lines.each_mut().into_iter().for_each(|line| line.step_aside(place)),
+                5 if rng.between(0, 1) == 0 => lines.each_mut().into_iter().for_each(|line| line.stand(place, turn)),
+                6 => now = now + Duration::from_millis(rng.between(0, 12)),
+                _ => {
+                    let room = rng.between(0, 6) as u32;
+                    lines[1].calling = Calling::NOWHERE;
+                    lines.each_mut().into_iter().for_each(|line| line.call(room, now));
+                }
+            }
+            let turns = lines.each_ref().map(|line| line.ahead(None).map(|waiter| waiter.turn).collect::<Vec<_>>());
+            assert_eq!(turns[0], turns[1], "seed {seed}, step {step}");
+        }
+    }
+}
+
+#[test]
 fn room_calls_as_many_as_it_is_for() {
     let (mut line, places) = line(4);
     line.step_aside(places[0]);

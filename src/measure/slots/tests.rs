@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::*;
+use crate::measure::queue::STEPS;
 
 const BOUNDS: Bounds = Bounds { slots: 1, queue: 5, patience: None };
 
@@ -24,10 +25,12 @@ fn crowded(waiters: u64) -> (Slots, Vec<u32>) {
 }
 
 fn free(slots: &mut Slots, now: Instant) -> Vec<u64> {
-    let mut hinted = Vec::new();
     slots.give_back();
-    slots.pass_on(BOUNDS, now, |call| hinted.push(call.as_u64()));
-    hinted
+    passed_on(slots, now)
+}
+
+fn passed_on(slots: &mut Slots, now: Instant) -> Vec<u64> {
+    if slots.pass_on(BOUNDS, now) { slots.hinted(now).map(CallId::as_u64).collect() } else { Vec::new() }
 }
 
 fn asks(slots: &Slots, place: Option<u32>, ms: u64) -> Told {
@@ -130,10 +133,8 @@ fn whoever_leaves_hands_the_slot_on() {
     // cockatiel#112: an aborted call in line starved the line.
     let (mut slots, places) = crowded(3);
     free(&mut slots, at(0));
-    let mut hinted = Vec::new();
     slots.leave(places[0]);
-    slots.pass_on(BOUNDS, at(1), |call| hinted.push(call.as_u64()));
-    assert_eq!(hinted, [1, 2]);
+    assert_eq!(passed_on(&mut slots, at(1)), [1, 2]);
     assert_eq!(asks(&slots, Some(places[1]), 1), Told::Pass);
     assert!(matches!(asks(&slots, Some(places[2]), 1), Told::Wait(_)));
 }
@@ -169,4 +170,34 @@ fn fewer_slots_than_are_taken_are_none() {
     free(&mut slots, at(0));
     slots.give_back();
     assert_eq!((slots.taken(), asks(&slots, None, 0)), (0, Told::Pass));
+}
+
+/// Whoever dies holding slots or places in line is found out in one verb.
+#[test]
+fn giving_everything_back_at_one_instant_looks_at_everybody_once() {
+    let bounds = Bounds { slots: 50_000, queue: 10_000, patience: None };
+    for holders_first in [true, false] {
+        let mut slots = Slots::default();
+        (0..50_000).for_each(|_| slots.take(None));
+        let places: Vec<u32> = (0..10_000).map(|number| slots.join(None, CallId::from_u64(number))).collect();
+        let give_back = |slots: &mut Slots| {
+            (0..50_000).for_each(|_| {
+                slots.give_back();
+                slots.pass_on(bounds, at(0));
+            });
+        };
+        if holders_first {
+            give_back(&mut slots);
+        }
+        for place in places {
+            slots.leave(place);
+            slots.pass_on(bounds, at(0));
+        }
+        if !holders_first {
+            give_back(&mut slots);
+        }
+        assert_eq!((slots.taken(), slots.waiting()), (0, 0));
+        let steps = STEPS.with(core::cell::Cell::take);
+        assert!(steps <= 20_000, "{steps}");
+    }
 }
