@@ -1,11 +1,11 @@
 // Guards around guards. What an outer attempt holds while it runs, its slots and maybe a circuit's only probe, must not be
-// asked for again further in: the inner attempt would wait for the outer one, which waits for it. Where two such guards are
-// put together, that is refused.
+// asked for again further in: the inner attempt would wait for the outer one, which waits for it. Nor must a budget count one
+// call as two. Where two such guards are put together, that is refused.
 
-import { hasPolicy } from "./config.js";
+import { hasAny, hasPolicy } from "./config.js";
 import { ConfigError } from "./errors.js";
-import { POLICIES } from "./generated/vocabulary.js";
-import type { SharedObject } from "./shared.js";
+import { OPTIONS, POLICIES } from "./generated/vocabulary.js";
+import type { Settings, SharedObject } from "./shared.js";
 import type { Stack } from "./stack.js";
 import type { Fetch } from "./types.js";
 
@@ -18,10 +18,17 @@ export interface Held {
 
 export function heldBy(stack: Stack): readonly Held[] {
   const { settings } = stack;
-  return Object.keys(HARM).filter((policy) => hasPolicy(settings, policy)).map((policy) => {
+  return Object.keys(HARM).filter((policy) => holds(settings, policy)).map((policy) => {
     const shared = settings.shares.find((share) => POLICIES[share.policy] === policy);
     return { policy, object: shared?.object ?? stack, stack };
   });
+}
+
+/** A stack that repeats has a budget of its own where it names none, unless it is told to have none. */
+function holds(settings: Settings, policy: string): boolean {
+  if (policy !== "budget" || hasPolicy(settings, policy)) return hasPolicy(settings, policy);
+  const isOff = settings.values.some(({ policy, option, number }) => policy === RETRY && option === BUDGET && number === 0);
+  return !isOff && hasAny(settings, "retry", "hedge");
 }
 
 /** Writes on a guard's fetch what its calls hold, here and further in. Throws where they would hold the same thing twice. */
@@ -55,4 +62,8 @@ const HARM: { readonly [policy: string]: string } = {
   breaker: "the inner call is refused while the outer one is the circuit's only probe, which never closes",
   concurrencyLimiter: "the inner call needs a second slot while the outer one holds the first",
   bulkhead: "the inner call waits for a slot that the outer one holds",
+  budget: "it would count every call twice, and allow twice as many repeats",
 };
+
+const RETRY = /* @__PURE__ */ POLICIES.indexOf("retry");
+const BUDGET = /* @__PURE__ */ OPTIONS.retry.findIndex(([name]) => name === "budget");

@@ -50,14 +50,38 @@ for (const [policy, make] of [["bulkhead", "bulkhead"], ["concurrencyLimiter", "
   });
 }
 
-test("what may be shared with a nested guard is let through: budgets, throttlers, rate limiters, and objects of one's own", async () => {
-  const { forbear, retryBudget, throttler, rateLimiter, bulkhead } = faceOn();
-  const config = { throttler: throttler(), rateLimiter: rateLimiter({ rate: 4 }), retry: { budget: retryBudget() } };
+test("what may be shared with a nested guard is let through: throttlers, rate limiters, and objects of one's own", async () => {
+  const { forbear, throttler, rateLimiter, bulkhead } = faceOn();
+  const config = { throttler: throttler(), rateLimiter: rateLimiter({ rate: 4 }) };
   const inner = forbear({ name: "inner", ...config, bulkhead: bulkhead() }, { fetch: ok });
   const outer = forbear({ name: "outer", ...config, bulkhead: bulkhead() }, { fetch: inner.fetch });
   assert.equal((await outer.fetch(A)).status, 200);
   assert.equal(config.rateLimiter.read(A).available, 2, "each took its own permit");
-  assert.equal(config.retry.budget.read(A).firsts, 2);
+});
+
+test("a retry budget that is shared with a guard nested in it is refused: it would count every call twice", () => {
+  const { forbear, retryBudget } = faceOn();
+  const budget = retryBudget();
+  const refused = is("options.fetch", /"inner"/, /"outer"/, /budget/);
+  for (const inner of [{ retry: { budget } }, { hedge: {}, retry: { attempts: 1, budget } }]) {
+    const within = forbear({ name: "inner", ...inner }, { fetch: ok });
+    assert.throws(() => forbear({ name: "outer", retry: { budget } }, { fetch: within }), refused);
+    const between = forbear({ name: "between", timeout: {} }, { fetch: within.fetch });
+    assert.throws(() => forbear({ name: "outer", retry: { budget } }, { fetch: between }), refused, "further in");
+    forbear({ name: "outer", retry: { budget: retryBudget() } }, { fetch: within });
+    forbear({ name: "outer", retry: { budget: false } }, { fetch: within });
+  }
+});
+
+test("a guard that repeats is not nested in itself, whose budget is its own, unless it has none", () => {
+  const { forbear } = faceOn();
+  for (const config of [{ retry: {} }, { hedge: {} }, { retry: { budget: { ratio: 0.2 } } }]) {
+    const guard = forbear(config, { fetch: ok });
+    assert.throws(() => guard.with({ fetch: guard.fetch }), is("with.fetch", /budget/));
+    forbear({ name: "another", ...config }, { fetch: guard.fetch });
+  }
+  const free = forbear({ retry: { budget: false } }, { fetch: ok });
+  free.with({ fetch: free.fetch });
 });
 
 test("guards that stand beside each other share what they like, and who was refused still works", async () => {
