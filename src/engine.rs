@@ -39,7 +39,7 @@ mod state;
 mod step;
 mod turn;
 
-pub use state::is_snapshot;
+pub use state::{MAX_SNAPSHOT, is_snapshot};
 
 /// All shared state of all policies.
 ///

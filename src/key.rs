@@ -193,6 +193,8 @@ impl<S> Keyed<S> {
 /// How many keys have state of their own at most. Ours: the state of all stays well under a mebibyte.
 pub const MAX_KEYS: u16 = 1_024;
 const RESERVED: u16 = 2;
+/// All keys there may be, reserved ones among them.
+pub(crate) const KEYS: usize = (MAX_KEYS + RESERVED) as usize;
 /// How many states are made room for at a time. Doubling would make room for twice as many as there can be.
 const GROWTH: usize = 64;
 

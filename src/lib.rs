@@ -87,7 +87,7 @@ pub mod worker;
 pub use call::{Facts, Repeat};
 pub use config::ConfigError;
 pub use decision::{AttemptNumber, AttemptSet, Decision, MAX_ATTEMPTS, RefusalReason, Rejection, Step, StopReason};
-pub use engine::{Engine, Limits, MAX_STACKS, is_snapshot};
+pub use engine::{Engine, Limits, MAX_SNAPSHOT, MAX_STACKS, is_snapshot};
 pub use id::{CallId, ObjectId, StackId};
 pub use key::{Key, Keyed, MAX_KEYS, kept_name};
 pub use metrics::{LATENCY_BUCKETS, Metrics};

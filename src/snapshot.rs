@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::key::Key;
+use crate::key::{KEYS, Key};
 use crate::time::{Duration, Instant};
 
 /// Writes numbers, least significant byte first.
@@ -103,6 +103,8 @@ pub struct Reader<'a> {
     bytes: &'a [u8],
     /// What the keys are called here, by what they were called there; empty where nothing was renamed.
     names: &'a [Key],
+    /// Whether what operators ordered is taken over too.
+    orders: bool,
 }
 
 /// Where the state in a snapshot went: two sets of policies, as bits by their codes.
@@ -133,14 +135,26 @@ impl<'a> Reader<'a> {
     /// A reader of these bytes.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, names: &[] }
+        Self { bytes, names: &[], orders: false }
     }
 
     /// A reader that gives keys the numbers they have here: `names[old] = new`. A key left out becomes [`Key::NEW`],
     /// whose state is thrown away.
     #[must_use]
     pub const fn renaming(bytes: &'a [u8], names: &'a [Key]) -> Self {
-        Self { bytes, names }
+        Self { bytes, names, orders: false }
+    }
+
+    /// The same reader, for state whose operators' orders hold here too.
+    #[must_use]
+    pub const fn with_orders(self) -> Self {
+        Self { orders: true, ..self }
+    }
+
+    /// Whether what operators ordered is taken over too. Where it is not, an order that was given here stays.
+    #[must_use]
+    pub const fn takes_orders(&self) -> bool {
+        self.orders
     }
 
     /// Whether nothing is left.
@@ -209,13 +223,19 @@ impl<'a> Reader<'a> {
         self.duration().map(|span| now + span)
     }
 
+    /// How many entries follow, one for each key: no more than there are keys.
+    #[allow(clippy::missing_errors_doc)]
+    pub fn keys(&mut self) -> Read<u16> {
+        self.u16().and_then(|count| if usize::from(count) <= KEYS { Ok(count) } else { Err(Damaged) })
+    }
+
     /// A part that was written with its length.
     #[allow(clippy::missing_errors_doc)]
     pub fn part(&mut self) -> Read<Reader<'a>> {
         let length = self.u32()? as usize;
         let (head, rest) = self.bytes.split_at_checked(length).ok_or(Damaged)?;
         self.bytes = rest;
-        Ok(Reader { bytes: head, names: self.names })
+        Ok(Reader { bytes: head, ..*self })
     }
 }
 
@@ -262,5 +282,10 @@ mod tests {
         assert_eq!(Reader::new(&[]).u8(), Err(Damaged));
         assert_eq!(Reader::new(&[1, 2, 3]).u32(), Err(Damaged));
         assert!(Reader::new(&[255, 255, 255, 255, 0]).part().is_err());
+        let entries = |count: u16| Reader::new(&count.to_le_bytes()).keys();
+        assert_eq!(
+            (entries(0), entries(1_026), entries(1_027), entries(u16::MAX)),
+            (Ok(0), Ok(1_026), Err(Damaged), Err(Damaged))
+        );
     }
 }

@@ -22,6 +22,10 @@ export function checkScope(scope: unknown): void {
   check("with", scope, SCOPE);
 }
 
+export function checkRestore(options: unknown): void {
+  check("restore.options", options, { orders: BOOLEAN });
+}
+
 export function checkListener(type: unknown, listener: unknown): void {
   const known = ["*", ...EVENTS.map(([name]) => name), "trap", "keyFailed", "classifyFailed"];
   if (!known.includes(type as string)) throw unknownName(`on(${show(type)})`, type, String(type), known);

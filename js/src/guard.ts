@@ -1,7 +1,7 @@
 // Guards: what users hold.
 
 import type { Attempt as OwnAttempt, Operation, Site } from "./call.js";
-import { checkCall, checkListener, checkRequest, checkScope, permitsOf } from "./check.js";
+import { checkCall, checkListener, checkRequest, checkRestore, checkScope, permitsOf } from "./check.js";
 import { readTimeout } from "./config.js";
 import { drive } from "./driver.js";
 import { AFTER_FAILURE, asSignal, flagsOf, flagsOfRequest, originOf, signalOf } from "./facts.js";
@@ -11,7 +11,7 @@ import { nest } from "./nesting.js";
 import { restoreSnapshot, takeSnapshot } from "./snapshot.js";
 import { sending } from "./steps.js";
 import type {
-  Attempt, BreakerHandle, CallOptions, EventOf, EventType, ExecuteOptions, Fetch, FetchOptions, Guard, GuardEvent, Metrics, Options, RequestScope, Restored,
+  Attempt, BreakerHandle, CallOptions, EventOf, EventType, ExecuteOptions, Fetch, FetchOptions, Guard, GuardEvent, Metrics, Options, RequestScope, Restored, RestoreOptions,
 } from "./types.js";
 import { wrong } from "./wording.js";
 
@@ -89,9 +89,10 @@ export class StackGuard implements Guard {
     return takeSnapshot(this.#site);
   }
 
-  restore(bytes: Uint8Array): Restored | false {
+  restore(bytes: Uint8Array, options: RestoreOptions = {}): Restored | false {
     if (!ArrayBuffer.isView(bytes)) throw wrong("restore", bytes, "a Uint8Array");
-    return restoreSnapshot(this.#site, bytes);
+    checkRestore(options);
+    return restoreSnapshot(this.#site, bytes, options.orders === true);
   }
 
   breaker(key: string | null = null): BreakerHandle {

@@ -7,7 +7,7 @@
 
 import type { Site } from "./call.js";
 import { checksum } from "./checksum.js";
-import { POLICIES } from "./generated/vocabulary.js";
+import { MAX_KEYS, MAX_SNAPSHOT, POLICIES } from "./generated/vocabulary.js";
 import type { Restored } from "./types.js";
 
 export function takeSnapshot({ engine, stack }: Site): Uint8Array {
@@ -26,7 +26,7 @@ export function takeSnapshot({ engine, stack }: Site): Uint8Array {
   return bytes;
 }
 
-export function restoreSnapshot({ engine, stack }: Site, given: Uint8Array): Restored | false {
+export function restoreSnapshot({ engine, stack }: Site, given: Uint8Array, orders: boolean): Restored | false {
   const bytes = new Uint8Array(given.buffer, given.byteOffset, given.byteLength); // whatever view it is
   const names = namesOf(bytes);
   if (names === undefined) return false;
@@ -39,17 +39,18 @@ export function restoreSnapshot({ engine, stack }: Site, given: Uint8Array): Res
   const oldIds = Uint16Array.from(names, ([, id]) => id);
   const now = engine.host.now();
   const sets = engine.ask((exports, instance) =>
-    exports.restore(stack.id, ...instance.give(state), ...instance.give(oldIds), ...instance.give(newIds), now), -1);
+    exports.restore(stack.id, ...instance.give(state), ...instance.give(oldIds), ...instance.give(newIds), now, Number(orders)), -1);
   const policies = (set: number): string[] => POLICIES.filter((_, policy) => set & (1 << policy));
   return sets >= 0 && { restored: policies(sets), dropped: policies(sets >> 16) };
 }
 
 function namesOf(bytes: Uint8Array): [name: string, id: number][] | undefined {
   const textOf = (from: number, to: number): string => new TextDecoder().decode(bytes.subarray(from, to));
-  if (bytes.length < HEADER || textOf(0, MAGIC.length) !== MAGIC) return undefined;
+  if (bytes.length < HEADER || bytes.length > LONGEST || textOf(0, MAGIC.length) !== MAGIC) return undefined;
   if (viewOf(bytes).getUint32(MAGIC.length, true) !== sumOf(bytes)) return undefined;
   try {
     const names: [unknown, unknown][] = JSON.parse(textOf(HEADER, bytes.indexOf(LINE_BREAK, HEADER)));
+    if (names.length > MAX_KEYS) return undefined; // no engine has more
     return names.every(([name, id]) => typeof name === "string" && typeof id === "number") ? (names as [string, number][]) : undefined;
   } catch {
     return undefined;
@@ -67,3 +68,5 @@ function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
 const MAGIC = "fbn2";
 const HEADER = 8;
 const LINE_BREAK = 10;
+/** What the engine reads at most, and as much for names: no more than a kilobyte each, in up to six bytes a letter. */
+const LONGEST = 2 * MAX_SNAPSHOT;

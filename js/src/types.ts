@@ -337,6 +337,11 @@ export interface BreakerHandle extends BreakerReading {
   enable(): void;
 }
 
+export interface RestoreOptions {
+  /** Whether what operators ordered holds here too: circuits that were forced open or disabled. For bytes that nobody else can write. */
+  orders?: boolean;
+}
+
 /** What became of a snapshot: names of policies, such as `breaker` and `budget`. */
 export interface Restored {
   /** Those that took over what was saved. */
@@ -365,8 +370,10 @@ export interface Guard {
   snapshot(): Uint8Array;
   /**
    * Takes over a snapshot, and says which policies did. False when the bytes are damaged or foreign: then nothing has changed.
+   * Whoever can write the bytes can say what these policies could have learned; what operators ordered is left out, unless
+   * asked for.
    */
-  restore(bytes: Uint8Array): Restored | false;
+  restore(bytes: Uint8Array, options?: RestoreOptions): Restored | false;
   /** The circuit of a key (an origin, or any URL of it); without a key, the one of calls that have none. */
   breaker(key?: string | null): BreakerHandle;
   /**

@@ -78,7 +78,7 @@ test("a snapshot restored where every key is busy loses what has no room, and op
   saved.breaker("open").forceOpen();
   const stack = shim().guard({ breaker: {} });
   for (let i = 0; i < ROOM; i++) stack.breaker(`busy ${i}`).forceOpen();
-  assert.deepEqual(stack.restore(saved.snapshot()), { restored: ["breaker"], dropped: [] });
+  assert.deepEqual(stack.restore(saved.snapshot(), { orders: true }), { restored: ["breaker"], dropped: [] });
   assert.equal(stack.breaker("open").state, "closed");
   assert.equal(await stack.execute(() => "keyless"), "keyless");
 });
@@ -93,7 +93,7 @@ test("a snapshot restored where one key has room gives no name another's circuit
   const busy = guard({ name: "busy", breaker: {} });
   await stack.execute(() => 1, { key: "idle" });
   for (let i = 0; i < ROOM - 1; i++) busy.breaker(`busy ${i}`).forceOpen();
-  assert.ok(stack.restore(saved.snapshot()));
+  assert.ok(stack.restore(saved.snapshot(), { orders: true }));
   const states = ["one", "two", "three", "four"].map((name) => stack.breaker(name).state);
   assert.deepEqual(states, ["closed", "closed", "closed", "disabled"], "the last one had the room");
   assert.equal(stack.breaker().state, "closed");
@@ -128,6 +128,39 @@ test("restoring junk behind 2,000 names, and names with a bit changed, changes n
   }
   assert.deepEqual(stack.snapshot(), before);
   assert.deepEqual(stack.metrics(), metrics);
+});
+
+test("a snapshot with more names than there are keys costs no time and no key its place", () => {
+  const { guard, engine } = shim();
+  const stack = guard({ breaker: {} });
+  stack.breaker("mine").forceOpen();
+  const bytes = stack.snapshot();
+  const state = bytes.subarray(bytes.indexOf(10, 8) + 1);
+  const restored = (names: unknown[]): unknown => {
+    const head = new TextEncoder().encode(`fbn2    ${JSON.stringify(names)}\n`);
+    return stack.restore(summed(new Uint8Array([...head, ...state])));
+  };
+  const many = (count: number): unknown[] => Array.from({ length: count }, (_, i) => [`forged ${i}`, i + 2]);
+  const interned = engine.keys.idOf("mine");
+  for (const count of [1_025, 100_000]) assert.equal(restored(many(count)), false);
+  assert.deepEqual([...engine.keys.entries()], [["mine", interned]]);
+  assert.deepEqual(restored(many(1_024)), { restored: ["breaker"], dropped: [] });
+});
+
+test("what operators ordered is restored only where that is asked for, and what they ordered here stays", () => {
+  const saved = shim().guard({ breaker: {} });
+  saved.breaker("a").forceOpen();
+  saved.breaker("b").disable();
+  const { guard } = shim();
+  const stack = guard({ breaker: {} });
+  const states = (): string[] => ["a", "b"].map((key) => stack.breaker(key).state);
+  assert.deepEqual(stack.restore(saved.snapshot()), { restored: ["breaker"], dropped: [] });
+  assert.deepEqual(states(), ["closed", "closed"]);
+  stack.restore(saved.snapshot(), { orders: true });
+  assert.deepEqual(states(), ["forced-open", "disabled"]);
+  stack.restore(shim().guard({ breaker: {} }).snapshot());
+  assert.deepEqual(states(), ["forced-open", "disabled"]);
+  for (const options of [{ orders: 1 }, { order: true }, 7]) assert.throws(() => stack.restore(saved.snapshot(), options as never), /restore\.options/);
 });
 
 test("a clock that is set back does not stop what waits for time", async () => {

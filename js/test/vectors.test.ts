@@ -191,7 +191,7 @@ class World {
     const bytes = this.#instance.give(Buffer.from(verb.hex, "hex"));
     const names = [Uint16Array.from(old), Uint16Array.from(given)].flatMap((ids) => this.#instance.give(ids));
     const [oldAt, oldCount, newAt, newCount] = names as [number, number, number, number];
-    return { damaged: exports.restore(this.#stack(verb), ...bytes, oldAt, oldCount, newAt, newCount, verb.now) < 0 };
+    return { damaged: exports.restore(this.#stack(verb), ...bytes, oldAt, oldCount, newAt, newCount, verb.now, 0) < 0 };
   }
 
   #reads(count: number): number[] {

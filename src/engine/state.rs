@@ -7,7 +7,7 @@ use crate::engine::arena::Object;
 use crate::event::{Event, What};
 use crate::id::StackId;
 use crate::key::Key;
-use crate::policy::Kind;
+use crate::policy::{Kind, MAX_GATES};
 use crate::snapshot::{Damaged, Read, Reader, Restored, Writer, checksum};
 use crate::time::HostTime;
 
@@ -47,13 +47,36 @@ impl Engine {
 
     /// Takes over what another engine learned. `names[old] = new` says what its keys are called here; a key left out is
     /// thrown away. What a policy cannot take over, since it is configured differently here or could not have written it, is
-    /// dropped, and an event says so.
+    /// dropped, and an event says so. What an operator ordered there is not taken over, and what one ordered here stays.
+    ///
+    /// The checksum finds damage and no forgery: whoever writes these bytes may say of every key what its policies could have
+    /// learned, and no more. At worst a circuit is open for as long as `maxOpenFor` allows.
     ///
     /// # Errors
-    /// The bytes are not a snapshot of this version, or damaged; nothing has changed then.
+    /// The bytes are not a snapshot of this version, or damaged, or longer than [`MAX_SNAPSHOT`]; nothing has changed then.
     pub fn restore(&mut self, stack: StackId, bytes: &[u8], names: &[Key], now: HostTime) -> Result<Restored, Damaged> {
+        let input = opened(bytes, names)?;
+        self.take_over(stack, input, now)
+    }
+
+    /// The same, and what operators ordered there holds here too: circuits that they forced open or disabled. For bytes that
+    /// nobody else may have written.
+    ///
+    /// # Errors
+    /// As [`restore`](Self::restore).
+    pub fn restore_with_orders(
+        &mut self,
+        stack: StackId,
+        bytes: &[u8],
+        names: &[Key],
+        now: HostTime,
+    ) -> Result<Restored, Damaged> {
+        let input = opened(bytes, names)?.with_orders();
+        self.take_over(stack, input, now)
+    }
+
+    fn take_over(&mut self, stack: StackId, mut input: Reader<'_>, now: HostTime) -> Result<Restored, Damaged> {
         let now = self.clock.read(now);
-        let mut input = opened(bytes, names)?;
         let Some(found) = self.stacks.get(usize::from(stack.number())) else { return Err(Damaged) };
         let mut restored = Restored::default();
         while !input.is_empty() {
@@ -91,10 +114,13 @@ fn opened<'a>(bytes: &'a [u8], names: &'a [Key]) -> Read<Reader<'a>> {
         return Err(Damaged);
     }
     let mut ahead = input;
-    while !ahead.is_empty() {
+    for _ in 0..MAX_ENTRIES {
+        if ahead.is_empty() {
+            return Ok(input);
+        }
         entry(&mut ahead)?;
     }
-    Ok(input)
+    if ahead.is_empty() { Ok(input) } else { Err(Damaged) }
 }
 
 /// What one policy wrote: which it was, how it was configured, its state.
@@ -111,10 +137,14 @@ fn tag(kind: Kind) -> u32 {
 
 /// The bytes without their checksum, if it is right.
 fn checked(bytes: &[u8]) -> Read<&[u8]> {
-    let (body, sum) = bytes.split_last_chunk::<8>().ok_or(Damaged)?;
+    let (body, sum) = bytes.split_last_chunk::<8>().filter(|_| bytes.len() <= MAX_SNAPSHOT).ok_or(Damaged)?;
     if checksum(body) == u64::from_le_bytes(*sum) { Ok(body) } else { Err(Damaged) }
 }
 
+/// The longest snapshot that is read, in bytes. Ours: eight kilobytes for each key.
+pub const MAX_SNAPSHOT: usize = 8 * 1024 * 1024;
+/// A stack has so many gates at most, a budget and a pace.
+const MAX_ENTRIES: usize = MAX_GATES + 2;
 /// "FBR" and a byte that no text has.
 const MAGIC: u32 = 0x01_52_42_46;
 /// Raised whenever old bytes would be read wrongly.

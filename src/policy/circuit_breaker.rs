@@ -141,9 +141,10 @@ impl Gate for CircuitBreaker {
         // Read twice, so that nothing has changed when the last circuit turns out to be damaged.
         for is_sound in [false, true] {
             let mut input = *input;
-            for _ in 0..input.u16()? {
+            for _ in 0..input.keys()? {
                 let (key, circuit) = (input.key()?, Circuit::restore(&self.config, self.bounds, now, &mut input)?);
-                if is_sound && key.is_one_name() {
+                let ordered = circuit.is_ordered() || self.circuits.get(key).is_some_and(Circuit::is_ordered);
+                if is_sound && key.is_one_name() && (input.takes_orders() || !ordered) {
                     self.enter(key, circuit.trips, circuit.state);
                 }
             }

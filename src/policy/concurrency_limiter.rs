@@ -179,7 +179,7 @@ impl Gate for ConcurrencyLimiter {
         // Read twice, so that nothing has changed when the last lane turns out to be damaged.
         for is_sound in [false, true] {
             let mut input = *input;
-            for _ in 0..input.u16()? {
+            for _ in 0..input.keys()? {
                 let (key, restored) = (input.key()?, Lane::restore(&self.config, now, &mut input)?);
                 if is_sound && key != Key::NEW {
                     self.lanes.entry(key, || Lane::new(&self.config)).learn(restored);

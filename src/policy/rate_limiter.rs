@@ -302,7 +302,7 @@ impl Gate for RateLimiter {
         // Read twice, so that nothing has changed when the last bucket turns out to be damaged.
         for is_sound in [false, true] {
             let mut input = *input;
-            for _ in 0..input.u16()? {
+            for _ in 0..input.keys()? {
                 let (key, credit) = (input.key()?, input.u64()?);
                 if credit >= self.price(self.burst) {
                     return Err(Damaged);

@@ -164,7 +164,7 @@ impl Gate for Throttler {
     /// Replaces everything, and only once all of it has been read.
     fn restore(&mut self, now: Instant, input: &mut Reader<'_>) -> Result<(), Damaged> {
         let mut read = Keyed::default();
-        for _ in 0..input.u16()? {
+        for _ in 0..input.keys()? {
             let (key, counts) = (input.key()?, Buckets::restore(now, self.period, input)?);
             let [requests, accepts] = counts.sums(now, self.period);
             if key.is_one_name() {

@@ -99,11 +99,21 @@ impl Guard {
     }
 
     /// Takes over what a guard with the same policies has saved, here or in the JavaScript package. Meanwhile time stood still:
-    /// a circuit that had ten seconds to go has ten seconds to go. Keys that find no room are left out.
+    /// a circuit that had ten seconds to go has ten seconds to go. Keys that find no room are left out, and so is what
+    /// operators ordered.
     ///
     /// # Errors
     /// The bytes are damaged or foreign, or nobody could be asked; nothing has changed then.
     pub fn restore(&self, bytes: &[u8]) -> Result<Restored, Damaged> {
-        isolate::ask(|isolate| saved::restore(isolate, self.0.stack, bytes)).unwrap_or(Err(Damaged))
+        isolate::ask(|isolate| saved::restore(isolate, self.0.stack, bytes, false)).unwrap_or(Err(Damaged))
+    }
+
+    /// The same, and what operators ordered holds here too: circuits that they forced open or disabled. For bytes that nobody
+    /// else can have written.
+    ///
+    /// # Errors
+    /// As [`restore`](Self::restore).
+    pub fn restore_with_orders(&self, bytes: &[u8]) -> Result<Restored, Damaged> {
+        isolate::ask(|isolate| saved::restore(isolate, self.0.stack, bytes, true)).unwrap_or(Err(Damaged))
     }
 }

@@ -14,9 +14,9 @@ use alloc::vec::Vec;
 use ::worker::js_sys::{Array, JSON};
 use ::worker::wasm_bindgen::{JsCast, JsValue};
 
-use crate::engine::is_snapshot;
+use crate::engine::{Engine, is_snapshot};
 use crate::id::StackId;
-use crate::key::Key;
+use crate::key::{Key, MAX_KEYS};
 use crate::registry::Kind;
 use crate::snapshot::Damaged;
 
@@ -55,12 +55,12 @@ pub fn save(isolate: &Isolate, stack: StackId) -> Vec<u8> {
     bytes
 }
 
-/// Takes over what was saved, under the numbers that its names have here.
-pub fn restore(isolate: &mut Isolate, stack: StackId, bytes: &[u8]) -> Result<Restored, Damaged> {
+/// Takes over what was saved, under the numbers that its names have here; with `orders` also what operators ordered.
+pub fn restore(isolate: &mut Isolate, stack: StackId, bytes: &[u8], orders: bool) -> Result<Restored, Damaged> {
     let (names, state) = opened(bytes).ok_or(Damaged)?;
     let named = names_in(names).ok_or(Damaged)?;
     // All that can be wrong with it is asked first: names that are given numbers may cost others theirs.
-    if !is_snapshot(state) {
+    if !is_snapshot(state) || named.len() > usize::from(MAX_KEYS) {
         return Err(Damaged);
     }
     for (name, _) in &named {
@@ -76,7 +76,9 @@ pub fn restore(isolate: &mut Isolate, stack: StackId, bytes: &[u8]) -> Result<Re
         }
     }
     let now = isolate.now();
-    let sets = isolate.engine.restore(stack, state, &here, now)?;
+    let engine = &mut isolate.engine;
+    let restore = if orders { Engine::restore_with_orders } else { Engine::restore };
+    let sets = restore(engine, stack, state, &here, now)?;
     let policies = |set: u16| Kind::ALL.iter().copied().filter(|kind| set & 1 << kind.code() != 0).collect();
     Ok(Restored { restored: policies(sets.taken), dropped: policies(sets.dropped) })
 }

@@ -253,7 +253,7 @@ impl Verbs for BrokenEngine {
         if self.defect == Defect::RestoresNothing {
             return Ok(());
         }
-        self.engine.restore(stack, &bytes[..bytes.len() - 8], names, now).map(drop)
+        self.engine.restore_with_orders(stack, &bytes[..bytes.len() - 8], names, now).map(drop)
     }
 
     fn event(&mut self) -> Option<Event> {

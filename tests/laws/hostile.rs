@@ -3,12 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use forbear::config::OptionKind;
-use forbear::policy::Kind;
-use forbear::policy::circuit_breaker::CircuitBreaker;
+use forbear::policy::circuit_breaker::{CircuitBreaker, StateWord};
+use forbear::policy::{Cx, Kind};
 use forbear::snapshot::checksum;
 use forbear::{
-    CallId, Decision, Duration, Engine, Facts, HostTime, Key, Limits, ObjectId, Outcome, Overload, Repeat, Rng,
-    StackConfig, StackId, Verdict,
+    CallId, Decision, Duration, Engine, Facts, HostTime, Instant, Key, Limits, ObjectId, Outcome, Overload, Repeat,
+    Rng, StackConfig, StackId, Step, Verdict,
 };
 
 use crate::plan::{Plan, below, chance, pick};
@@ -120,6 +120,64 @@ fn no_damaged_snapshot_panics_or_changes_what_is_known() {
             assert_eq!(engine.snapshot(stack, now), bytes, "seed {seed}");
         }
     }
+}
+
+#[test]
+fn an_operators_order_is_restored_only_where_that_is_asked_for_and_one_given_here_stays() {
+    let guarded = || {
+        let mut config = StackConfig::default();
+        config.slot(Kind::Breaker).turn_on();
+        let mut engine = Engine::default();
+        let stack = engine.add_stack(config).unwrap();
+        (engine, stack)
+    };
+    let now = HostTime::from_millis(1_000);
+    let order = |engine: &mut Engine, stack, what: fn(&mut CircuitBreaker, &mut Cx<'_>)| {
+        engine.operate(stack, now, 1, |breaker: &mut CircuitBreaker, cx| what(breaker, cx)).unwrap();
+    };
+    let state =
+        |engine: &Engine, stack| engine.gate::<CircuitBreaker>(stack).unwrap().read(Key::WHOLE, Instant::ORIGIN).state;
+    let open: fn(&mut CircuitBreaker, &mut Cx<'_>) = |breaker, cx| breaker.force_open(Key::WHOLE, cx);
+    let off: fn(&mut CircuitBreaker, &mut Cx<'_>) = |breaker, cx| breaker.disable(Key::WHOLE, true, cx);
+    for (given, word) in [(open, StateWord::ForcedOpen), (off, StateWord::Disabled)] {
+        let (mut there, stack) = guarded();
+        order(&mut there, stack, given);
+        let bytes = there.snapshot(stack, now);
+        let (mut here, stack) = guarded();
+        here.restore(stack, &bytes, &[], now).unwrap();
+        assert_eq!(state(&here, stack), StateWord::Closed);
+        let call = here.admit(stack, Key::WHOLE, Facts::default(), now, 1);
+        assert_eq!(call.step, Step::Send(1), "nobody's circuit is open for good by a snapshot");
+        here.restore_with_orders(stack, &bytes, &[], now).unwrap();
+        assert_eq!(state(&here, stack), word);
+        // Nor does a snapshot undo what was ordered here.
+        let (plain, stack) = guarded();
+        here.restore(stack, &plain.snapshot(stack, now), &[], now).unwrap();
+        assert_eq!(state(&here, stack), word);
+    }
+}
+
+#[test]
+fn a_snapshot_is_no_longer_and_has_no_more_parts_than_a_stack_can_write() {
+    let mut config = StackConfig::default();
+    config.slot(Kind::Breaker).turn_on();
+    let now = HostTime::from_millis(1_000);
+    let mut engine = Engine::default();
+    let stack = engine.add_stack(config).unwrap();
+    let saved = engine.snapshot(stack, now);
+    let (head, part) = saved[..saved.len() - 8].split_at(5);
+    let of = |parts: usize| sealed(&[head, &part.repeat(parts)].concat());
+    assert!(forbear::is_snapshot(&of(8)) && !forbear::is_snapshot(&of(9)));
+    assert!(engine.restore(stack, &of(10_000), &[], now).is_err());
+    // One part of any length, that no policy reads to its end.
+    let padded = |length: usize| {
+        let mut part = part.to_vec();
+        part[12..16].copy_from_slice(&(length as u32).to_le_bytes());
+        part.resize(16 + length, 0);
+        sealed(&[head, &part].concat())
+    };
+    let most = forbear::MAX_SNAPSHOT - head.len() - 16 - 8;
+    assert!(forbear::is_snapshot(&padded(most)) && !forbear::is_snapshot(&padded(most + 1)));
 }
 
 #[test]

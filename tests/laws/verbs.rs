@@ -80,7 +80,7 @@ impl Verbs for Engine {
     }
 
     fn restore(&mut self, stack: StackId, bytes: &[u8], names: &[Key], now: HostTime) -> Result<(), Damaged> {
-        self.restore(stack, bytes, names, now).map(drop)
+        self.restore_with_orders(stack, bytes, names, now).map(drop)
     }
 
     fn event(&mut self) -> Option<Event> {

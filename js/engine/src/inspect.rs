@@ -142,13 +142,18 @@ pub fn is_snapshot(bytes: &[u8]) -> bool {
 }
 
 /// Takes over what another engine learned; its key `old_ids[i]` is `new_ids[i]` here. The policies that did as bits by their
-/// codes, and from bit 16 on those whose state was dropped; −1 for damaged bytes.
+/// codes, and from bit 16 on those whose state was dropped; −1 for damaged bytes. With `orders` also what operators ordered.
 #[wasm_bindgen]
-pub fn restore(stack: u32, bytes: &[u8], old_ids: &[u16], new_ids: &[u16], now: f64) -> i32 {
+pub fn restore(stack: u32, bytes: &[u8], old_ids: &[u16], new_ids: &[u16], now: f64, orders: bool) -> i32 {
     with_host(|host| {
         let now = host.time.read(now);
         let names = renaming(old_ids, new_ids);
-        let restored = host.engine.restore(stack_id(stack), bytes, &names, now);
+        let (stack, engine) = (stack_id(stack), &mut host.engine);
+        let restored = if orders {
+            engine.restore_with_orders(stack, bytes, &names, now)
+        } else {
+            engine.restore(stack, bytes, &names, now)
+        };
         restored.map_or(-1, |restored| i32::from(restored.taken) | i32::from(restored.dropped) << 16)
     })
 }

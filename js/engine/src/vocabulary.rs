@@ -5,10 +5,11 @@ use std::fmt::Write;
 
 use forbear::config::{ConfigReason, OptionKind, OptionSpec};
 use forbear::event::{FieldKind, VerdictWord, What};
+use forbear::http::LONGEST_FIELD;
 use forbear::policy::Kind;
 use forbear::policy::budget::Counting;
 use forbear::policy::circuit_breaker::StateWord;
-use forbear::{RefusalReason, StopReason};
+use forbear::{MAX_KEYS, MAX_SNAPSHOT, RefusalReason, StopReason};
 
 /// The whole file.
 #[must_use]
@@ -20,7 +21,7 @@ pub fn typescript() -> String {
     options(&mut out);
     budget_reads(&mut out);
     defaults(&mut out);
-    longest_field(&mut out);
+    bounds(&mut out);
     events(&mut out);
     event_facts(&mut out);
     figures(&mut out);
@@ -78,12 +79,19 @@ fn budget_reads(out: &mut String) {
     );
 }
 
-fn longest_field(out: &mut String) {
-    let letters = forbear::http::LONGEST_FIELD;
-    let _ = writeln!(
-        out,
-        "\n/** So many letters of a Retry-After or a Date are read; a longer one says nothing. */\nexport const LONGEST_FIELD = {letters};"
-    );
+fn bounds(out: &mut String) {
+    let all = [
+        (
+            "LONGEST_FIELD",
+            "So many letters of a Retry-After or a Date are read; a longer one says nothing",
+            LONGEST_FIELD,
+        ),
+        ("MAX_KEYS", "So many keys have state of their own", usize::from(MAX_KEYS)),
+        ("MAX_SNAPSHOT", "The engine's part of a snapshot is no longer, in bytes", MAX_SNAPSHOT),
+    ];
+    for (name, about, bound) in all {
+        let _ = writeln!(out, "\n/** {about}. */\nexport const {name} = {bound};");
+    }
 }
 
 fn defaults(out: &mut String) {

@@ -144,6 +144,12 @@ export const ATTEMPT_TIMEOUT_MS = 10000;
 /** So many letters of a Retry-After or a Date are read; a longer one says nothing. */
 export const LONGEST_FIELD = 4000;
 
+/** So many keys have state of their own. */
+export const MAX_KEYS = 1024;
+
+/** The engine's part of a snapshot is no longer, in bytes. */
+export const MAX_SNAPSHOT = 8388608;
+
 /** The kinds of events, by code. */
 export const EVENTS: readonly EventSpec[] = [
   ["sent", "attempt"],

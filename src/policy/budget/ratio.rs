@@ -121,7 +121,7 @@ impl Budget for RetryBudget {
     /// Replaces everything, and only once all of it has been read.
     fn restore(&mut self, now: Instant, input: &mut Reader<'_>) -> Result<(), Damaged> {
         let mut read = Self { accounts: Keyed::default(), reserve: self.reserve.whole(), ..*self };
-        for _ in 0..input.u16()? {
+        for _ in 0..input.keys()? {
             let (key, sent) = (input.key()?, Buckets::restore(now, self.period, input)?);
             if key != Key::NEW {
                 read.account(key).sent = sent;

@@ -171,7 +171,7 @@ impl Budget for TokenBudget {
     /// Replaces everything, and only once all of it has been read.
     fn restore(&mut self, now: Instant, input: &mut Reader<'_>) -> Result<(), Damaged> {
         let mut purses = Keyed::default();
-        for _ in 0..input.u16()? {
+        for _ in 0..input.keys()? {
             let key = input.key()?;
             let (balance, ceiling) = (input.u64()?, input.u64()?);
             let (part, exhausted) = (input.u32()?, input.u8()? != 0);

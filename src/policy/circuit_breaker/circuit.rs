@@ -118,6 +118,11 @@ impl Circuit {
         }
     }
 
+    /// Whether an operator has the word.
+    pub fn is_ordered(&self) -> bool {
+        matches!(self.state, State::ForcedOpen | State::Disabled { .. })
+    }
+
     fn has_probe_out(&self) -> bool {
         let State::HalfOpen { probes, .. } = &self.state else { return false };
         probes.iter().any(|probe| matches!(probe, Probe::Out { .. }))

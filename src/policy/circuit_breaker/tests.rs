@@ -82,7 +82,7 @@ impl World {
     }
 
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
-        self.gate.restore(self.now, &mut Reader::new(bytes))
+        self.gate.restore(self.now, &mut Reader::new(bytes).with_orders())
     }
 
     pub fn told(&mut self) -> Vec<What> {

@@ -110,10 +110,13 @@ impl Pace {
         // Read twice, so that nothing has changed when the last entry turns out to be damaged.
         for is_sound in [false, true] {
             let mut input = *input;
-            for _ in 0..input.u16()? {
+            for _ in 0..input.keys()? {
                 let key = input.key()?;
                 let known = Known { pace: input.duration()?, since: input.age(now)? };
                 let lane = Lane { known, samples: Samples::restore(&mut input)?, begun: input.age(now)? };
+                if known.pace > Duration::ZERO && known.pace < LEAST {
+                    return Err(Damaged);
+                }
                 if is_sound && key != Key::NEW {
                     *self.lanes.entry(key, Lane::fresh) = lane;
                 }

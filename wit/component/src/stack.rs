@@ -94,16 +94,22 @@ impl GuestStack for Stacked {
         })
     }
 
-    fn restore(&self, Snapshot { state: bytes, keys }: Snapshot, now: u64) -> Result<Vec<Policy>, RestoreError> {
+    fn restore(&self, snapshot: Snapshot, now: u64) -> Result<Vec<Policy>, RestoreError> {
+        self.take_over(&snapshot, false, now)
+    }
+
+    fn restore_with_orders(&self, snapshot: Snapshot, now: u64) -> Result<Vec<Policy>, RestoreError> {
+        self.take_over(&snapshot, true, now)
+    }
+}
+
+impl Stacked {
+    fn take_over(&self, snapshot: &Snapshot, orders: bool, now: u64) -> Result<Vec<Policy>, RestoreError> {
         engine::with(|state| {
-            let keys = keys.iter().map(|(number, name)| (*number, name.as_str()));
-            let restored = learned::restore(
-                &mut state.engine,
-                self.0,
-                &mut state.names,
-                (&bytes, keys),
-                HostTime::from_nanos(now),
-            );
+            let keys = snapshot.keys.iter().map(|(number, name)| (*number, name.as_str()));
+            let learned = (&*snapshot.state, keys, orders);
+            let restored =
+                learned::restore(&mut state.engine, self.0, &mut state.names, learned, HostTime::from_nanos(now));
             restored.map(|restored| policies(restored.dropped)).map_err(|_| RestoreError::Damaged)
         })
     }

@@ -25,7 +25,7 @@ pub fn restore(bytes: &[u8], engine: &mut Engine, stack: StackId, names: &mut Na
     let Some(Parcel { written_ms, keys, snapshot }) = unpack(bytes) else { return };
     let since = now_ms.saturating_sub(written_ms).saturating_mul(NANOS_PER_MILLI);
     let written = HostTime::from_nanos(now.as_nanos().saturating_sub(since));
-    let _ = learned::restore(engine, stack, names, (snapshot, keys.into_iter()), written);
+    let _ = learned::restore(engine, stack, names, (snapshot, keys.into_iter(), false), written);
 }
 
 /// What is in one.

@@ -21,7 +21,7 @@ pub fn take<'a>(engine: &Engine, stack: StackId, names: &'a Names, now: HostTime
     (engine.snapshot(stack, now), named.collect())
 }
 
-/// Takes over what another instance learned, under the names its keys have here.
+/// Takes over what another instance learned, under the names its keys have here; with `orders` also what operators ordered.
 ///
 /// # Errors
 /// It is not a snapshot of this version, or a damaged one; nothing has changed then.
@@ -29,11 +29,11 @@ pub fn restore<'a>(
     engine: &mut Engine,
     stack: StackId,
     names: &mut Names,
-    (state, keys): (&[u8], impl Iterator<Item = (u16, &'a str)> + Clone),
+    (state, keys, orders): (&[u8], impl Iterator<Item = (u16, &'a str)> + Clone, bool),
     now: HostTime,
 ) -> Result<Restored, Damaged> {
     // All that can be wrong with it is asked first: names that are given numbers may cost others theirs.
-    if !is_snapshot(state) {
+    if !is_snapshot(state) || keys.clone().count() > usize::from(MAX_KEYS) {
         return Err(Damaged);
     }
     for (_, name) in keys.clone() {
@@ -47,7 +47,7 @@ pub fn restore<'a>(
             *place = names.key(name);
         }
     }
-    engine.restore(stack, state, &here, now)
+    if orders { engine.restore_with_orders(stack, state, &here, now) } else { engine.restore(stack, state, &here, now) }
 }
 
 /// All keys there may be, the two that everybody has among them.
