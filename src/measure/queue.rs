@@ -175,7 +175,7 @@ impl Line {
             }
             let waiter = self.places.get(next as usize)?;
             #[cfg(test)]
-            STEPS.with(|steps| steps.set(steps.get() + 1));
+            tests::count_step();
             next = waiter.behind;
             Some(waiter)
         })
@@ -246,7 +246,7 @@ impl Line {
             && let Some(waiter) = self.places.get_mut(*next as usize)
         {
             #[cfg(test)]
-            STEPS.with(|steps| steps.set(steps.get() + 1));
+            tests::count_step();
             *next = waiter.behind;
             if waiter.stand == Stand::InLine && waiter.turn == Instant::NEVER {
                 waiter.turn = now;
@@ -297,9 +297,7 @@ pub const HINTED: usize = 3;
 const NOBODY: u32 = u32::MAX;
 
 #[cfg(test)]
-std::thread_local! {
-    /// How many places were looked at.
-    pub static STEPS: core::cell::Cell<u64> = const { core::cell::Cell::new(0) };
-}
+pub use tests::steps;
+
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,20 @@ use core::cell::Cell;
 use super::*;
 use crate::random::Rng;
 
+std::thread_local! {
+    static STEPS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A place is looked at.
+pub fn count_step() {
+    STEPS.with(|steps| steps.set(steps.get() + 1));
+}
+
+/// How many places were looked at since this was asked last.
+pub fn steps() -> u64 {
+    STEPS.with(Cell::take)
+}
+
 fn at(ms: u64) -> Instant {
     Instant::ORIGIN + Duration::from_millis(ms)
 }
