@@ -5,12 +5,16 @@ use ::worker::wasm_bindgen::JsValue;
 use ::worker::{AbortController, AbortSignal, web_sys};
 
 use crate::decision::AttemptNumber;
+use crate::id::CallId;
+
+use super::isolate;
 
 /// One attempt, as its operation sees it.
 #[derive(Clone, Debug)]
 pub struct Attempt {
     number: AttemptNumber,
     signal: AbortSignal,
+    call: Option<CallId>,
 }
 
 impl Attempt {
@@ -27,9 +31,19 @@ impl Attempt {
         &self.signal
     }
 
+    /// Says of a [`prepared`](super::Call::prepared) call's attempt that it is really sent now: its latency begins here.
+    pub fn sent(&self) {
+        let Self { number, call: Some(call), .. } = *self else { return };
+        isolate::say(move |isolate| isolate.sent(call, number));
+    }
+
     /// An attempt, and what aborts it. The caller's own signal reaches its body too, for which no call of ours is there any
     /// more: the runtime joins the two. (On other hosts such joints leak; here a signal lives no longer than its request.)
-    pub(super) fn new(number: AttemptNumber, caller: Option<&AbortSignal>) -> (Self, AbortController) {
+    pub(super) fn new(
+        number: AttemptNumber,
+        call: Option<CallId>,
+        caller: Option<&AbortSignal>,
+    ) -> (Self, AbortController) {
         let controller = AbortController::default();
         let own = controller.signal();
         let signal = match caller {
@@ -39,7 +53,7 @@ impl Attempt {
                 web_sys::AbortSignal::any(&both.into_iter().collect::<Array>()).into()
             }
         };
-        (Self { number, signal }, controller)
+        (Self { number, signal, call }, controller)
     }
 }
 

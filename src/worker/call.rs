@@ -28,6 +28,7 @@ pub struct Call<'a> {
     signal: Option<AbortSignal>,
     timeout: Option<Duration>,
     idempotent: Option<bool>,
+    prepared: bool,
     priority: u8,
     cost: u32,
     anchor: Option<Anchor>,
@@ -36,7 +37,7 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     pub(super) fn new(site: &'a Site) -> Self {
         let (key, signal, timeout, idempotent, anchor) = (None, None, None, None, None);
-        Self { site, key, signal, timeout, idempotent, priority: 0, cost: 1, anchor }
+        Self { site, key, signal, timeout, idempotent, prepared: false, priority: 0, cost: 1, anchor }
     }
 
     /// Whose state it meets; of a fetch, the origin where nothing else is said.
@@ -63,6 +64,13 @@ impl<'a> Call<'a> {
         self
     }
 
+    /// Its operation has work of its own to do before it sends anything, and says [`Attempt::sent`] when it does. Until then
+    /// its time is bounded all the same, and is not the upstream's: an attempt whose time is up blames nobody.
+    pub fn prepared(mut self) -> Self {
+        self.prepared = true;
+        self
+    }
+
     /// How much it matters. No policy reads it yet.
     pub fn priority(mut self, priority: u8) -> Self {
         self.priority = priority;
@@ -86,7 +94,9 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`Guard::fetch`](super::Guard::fetch).
     pub async fn fetch(self, request: impl Into<Outgoing>) -> Result {
-        self.send(|| Ok(global().into()), request.into()).await
+        let outgoing = request.into();
+        let prepared = outgoing.is_made();
+        self.send(|| Ok(global().into()), outgoing, prepared).await
     }
 
     /// Fetches from another Worker, through its service binding.
@@ -95,7 +105,9 @@ impl<'a> Call<'a> {
     /// As [`Guard::fetch`](super::Guard::fetch).
     pub async fn fetch_service(self, service: &Fetcher, request: impl Into<Outgoing>) -> Result {
         let service: &JsValue = service.as_ref();
-        self.send(|| Ok(service.clone()), request.into()).await
+        let outgoing = request.into();
+        let prepared = outgoing.is_made();
+        self.send(|| Ok(service.clone()), outgoing, prepared).await
     }
 
     /// Fetches from a Durable Object, with a fresh stub for each attempt.
@@ -103,7 +115,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`Guard::fetch`](super::Guard::fetch).
     pub async fn fetch_object(self, stub: impl Fn() -> ::worker::Result<Stub>, request: impl Into<Outgoing>) -> Result {
-        self.send(|| stub().map(target_of), request.into()).await
+        self.send(|| stub().map(target_of), request.into(), true).await
     }
 
     /// Executes an operation, once for each attempt. How it ended is read off its result by
@@ -144,12 +156,13 @@ impl<'a> Call<'a> {
         drive(site, Order { key, facts, signal }, judged).await
     }
 
-    async fn send(self, target: impl Fn() -> ::worker::Result<JsValue>, outgoing: Outgoing) -> Result {
-        let facts = self.facts(outgoing.repeat(), outgoing.is_replayable());
+    /// `prepared`: code of the caller's makes a part of each attempt.
+    async fn send(self, target: impl Fn() -> ::worker::Result<JsValue>, outgoing: Outgoing, prepared: bool) -> Result {
+        let facts = Facts { prepared, ..self.facts(outgoing.repeat(), outgoing.is_replayable()) };
         let Self { site, key, signal, anchor: _anchor, .. } = self;
         let key = key.or_else(|| outgoing.origin());
         let (target, outgoing) = (&target, &outgoing);
-        let operation = move |attempt: Attempt| async move { outgoing.send(target, attempt.signal()).await };
+        let operation = move |attempt: Attempt| async move { outgoing.send(target, &attempt, prepared).await };
         drive(site, Order { key, facts, signal }, operation).await
     }
 
@@ -159,7 +172,8 @@ impl<'a> Call<'a> {
             Some(true) => Repeat::Freely,
             Some(false) => Repeat::OnlyUnprocessed,
         };
-        Facts { repeat, replayable, prepared: false, timeout: self.timeout, priority: self.priority, cost: self.cost }
+        let Self { prepared, timeout, priority, cost, .. } = *self;
+        Facts { repeat, replayable, prepared, timeout, priority, cost }
     }
 }
 

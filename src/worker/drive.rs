@@ -64,7 +64,8 @@ where
         let first = driver.race.first(delay).await;
         (decision, ended) = match first {
             First::Left => return driver.left(),
-            First::Due => (driver.wake(), None),
+            First::Due => (driver.ask(Isolate::due), None),
+            First::Early => (driver.ask(Isolate::wake), None),
             First::Ended(attempt) => (driver.settle(attempt), Some(attempt)),
         };
     }
@@ -96,16 +97,12 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, 
 
     fn start(&mut self, attempt: AttemptNumber, operation: &mut impl FnMut(Attempt) -> F) {
         self.sent = attempt;
-        self.race.start(attempt, self.now, operation);
+        self.race.start(attempt, self.call, self.now, operation);
     }
 
     fn give_up(&mut self, set: AttemptSet, timed_out: bool) {
         let (site, now) = (self.site, self.now);
         self.race.give_up(set, |started| timed_out.then(|| cut_by(site, started, now)));
-    }
-
-    fn wake(&mut self) -> Decision {
-        self.ask(Isolate::wake)
     }
 
     fn settle(&mut self, attempt: AttemptNumber) -> Decision {
@@ -203,7 +200,7 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, 
             cut = limit.map_or(Kind::Deadline, |(_, policy)| policy);
             last = match self.race.first(limit.map(|(rest, _)| rest)).await {
                 First::Left => return self.left(),
-                First::Due => None,
+                First::Due | First::Early => None,
                 First::Ended(attempt) => Some(attempt),
             };
             match last {

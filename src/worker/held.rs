@@ -31,7 +31,7 @@ impl Held {
                     if over.get() {
                         break;
                     }
-                    let _ = isolate::with(|isolate| isolate.wake(call));
+                    let _ = isolate::with(|isolate| isolate.due(call));
                 }
             });
         }

@@ -17,7 +17,14 @@ use crate::time::{Duration, HostTime};
 
 /// The one clock there is; it stands still while code runs.
 pub fn now() -> HostTime {
-    HostTime::from_millis(Date::now() as u64)
+    host_time(Date::now())
+}
+
+/// Milliseconds since 1970 as the engine has them, to the nanosecond. No whole number is lost on the way, as it would be in one
+/// multiplication; what is no number is 0.
+fn host_time(millis: f64) -> HostTime {
+    let whole = millis.floor();
+    HostTime::from_millis(whole as u64) + Duration::from_nanos(((millis - whole) * 1e6).round() as u64)
 }
 
 /// A word nobody can guess; none where the runtime refuses.
@@ -35,15 +42,17 @@ pub fn complain(words: &str) {
 pub struct Timer {
     id: i32,
     bell: Bell,
+    /// Whether it rings before its time, which is longer than a timer can be set for.
+    pub is_cut: bool,
 }
 
 impl Timer {
     /// None where the runtime refuses one: then whatever else was waited for has to come.
     pub fn after(delay: Duration) -> Option<Self> {
         let bell = Bell::new();
-        let delay = timeout_millis(delay);
-        let id = scope().set_timeout_with_callback_and_timeout_and_arguments_0(bell.callback(), delay).ok()?;
-        Some(Self { id, bell })
+        let millis = timeout_millis(delay);
+        let id = scope().set_timeout_with_callback_and_timeout_and_arguments_0(bell.callback(), millis).ok()?;
+        Some(Self { id, bell, is_cut: Duration::from_millis(millis as u64) < delay })
     }
 }
 
@@ -114,6 +123,24 @@ fn scope() -> WorkerGlobalScope {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fractions_of_a_millisecond_are_rounded_and_whole_ones_stay_whole() {
+        let cases = [
+            (0.0, 0),
+            (0.001, 1_000),
+            (0.0014999, 1_500),
+            (4.1, 4_100_000),
+            (1_796_025_387_330.0, 1_796_025_387_330_000_000),
+            (1_796_025_387_330.5, 1_796_025_387_330_500_000),
+            (-1.0, 0),
+            (f64::NAN, 0),
+            (f64::INFINITY, u64::MAX),
+        ];
+        for (millis, nanos) in cases {
+            assert_eq!(host_time(millis).as_nanos(), nanos, "{millis}");
+        }
+    }
 
     #[test]
     fn timers_never_ring_early_and_never_wrap() {

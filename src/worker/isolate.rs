@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crate::call::Facts;
+use crate::call::{Facts, Repeat};
 use crate::config::ConfigError;
 use crate::decision::{AttemptNumber, Decision, Step};
 use crate::engine::{Engine, Limits};
@@ -163,6 +163,16 @@ impl Isolate {
     pub fn wake(&mut self, call: CallId) -> (Decision, HostTime) {
         let (now, random) = self.moment();
         (self.engine.wake(call, now, random), now)
+    }
+
+    pub fn due(&mut self, call: CallId) -> (Decision, HostTime) {
+        let (now, random) = self.moment();
+        (self.engine.due(call, now, random), now)
+    }
+
+    /// What is sent may be repeated by whoever the call's facts name: they were read off it.
+    pub fn sent(&mut self, call: CallId, attempt: AttemptNumber) {
+        self.engine.sent(call, attempt, Repeat::Freely, self.now());
     }
 
     pub fn cancel(&mut self, call: CallId) {

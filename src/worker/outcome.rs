@@ -47,13 +47,15 @@ fn response_in(value: &dyn Any) -> Option<&Response> {
 
 fn outcome_of_value(value: &dyn Any) -> Outcome {
     if let Some(response) = value.downcast_ref::<web_sys::Response>() {
-        return outcome_of_response(response);
+        let outcome = outcome_of_response(response);
+        // Nobody says whose the first URL was.
+        return if response.redirected() { outcome.after_redirect(false) } else { outcome };
     }
     let of = |response: &Response| outcome_of_head(response.status_code(), &response.headers().0);
     response_in(value).map_or(Outcome::new(Verdict::Success), of)
 }
 
-/// How an attempt ended that brought this response.
+/// How an attempt ended that brought this response, which no redirect led to.
 pub fn outcome_of_response(response: &web_sys::Response) -> Outcome {
     outcome_of_head(response.status(), &response.headers())
 }

@@ -10,6 +10,7 @@ use ::worker::wasm_bindgen::JsValue;
 use ::worker::{AbortController, AbortSignal};
 
 use crate::decision::{AttemptNumber, AttemptSet};
+use crate::id::CallId;
 use crate::outcome::Outcome;
 use crate::registry::Kind;
 use crate::time::{Duration, HostTime};
@@ -30,6 +31,8 @@ pub struct Race<T, E, F> {
 pub enum First {
     Ended(AttemptNumber),
     Due,
+    /// A timer has rung that could not be set for so long.
+    Early,
     Left,
 }
 
@@ -59,8 +62,14 @@ impl<T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Race<T, E, F> {
         Self { attempts: Vec::new(), caller: caller.map(Caller::new), discarded: None }
     }
 
-    pub fn start(&mut self, number: AttemptNumber, now: HostTime, operation: &mut impl FnMut(Attempt) -> F) {
-        let (attempt, controller) = Attempt::new(number, self.caller.as_ref().map(|caller| &caller.signal));
+    pub fn start(
+        &mut self,
+        number: AttemptNumber,
+        call: Option<CallId>,
+        now: HostTime,
+        operation: &mut impl FnMut(Attempt) -> F,
+    ) {
+        let (attempt, controller) = Attempt::new(number, call, self.caller.as_ref().map(|caller| &caller.signal));
         let state = State::Running(Box::pin(operation(attempt)));
         self.attempts.push(Runner { number, started: now, controller: Some(controller), state });
     }
@@ -80,7 +89,9 @@ impl<T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Race<T, E, F> {
                 }
             }
             match &mut timer {
-                Some(timer) => Pin::new(timer).poll(cx).map(|()| First::Due),
+                Some(timer) => {
+                    Pin::new(&mut *timer).poll(cx).map(|()| if timer.is_cut { First::Early } else { First::Due })
+                }
                 None => Poll::Pending,
             }
         })

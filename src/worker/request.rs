@@ -9,12 +9,13 @@ use core::net::Ipv4Addr;
 use ::worker::js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array, global};
 use ::worker::wasm_bindgen::{JsCast, JsValue};
 use ::worker::wasm_bindgen_futures::JsFuture;
-use ::worker::{AbortSignal, Error, Request, Response, Result, Stub, web_sys};
+use ::worker::{Error, Request, Response, Result, Stub, web_sys};
 
 use crate::call::Repeat;
 use crate::http::is_idempotent;
 use crate::outcome::{Outcome, Verdict};
 
+use super::attempt::Attempt;
 use super::outcome::{outcome_of_error, outcome_of_response};
 use super::race::Ended;
 
@@ -24,24 +25,35 @@ use super::race::Ended;
 /// sent again is given beside a request without one.
 pub struct Outgoing {
     request: web_sys::Request,
-    body: Option<Rc<dyn Fn() -> Result<JsValue>>>,
+    body: Body,
     url: String,
+}
+
+enum Body {
+    /// The request's own, if it has one.
+    Own,
+    Whole(JsValue),
+    Made(Rc<dyn Fn() -> Result<JsValue>>),
 }
 
 impl Outgoing {
     /// A request and the bytes of its body, which every attempt sends anew.
     pub fn with_body(request: Request, body: impl AsRef<[u8]>) -> Self {
-        let bytes = JsValue::from(Uint8Array::from(body.as_ref()));
-        Self::with_body_from(request, move || Ok(bytes.clone()))
+        Self { body: Body::Whole(Uint8Array::from(body.as_ref()).into()), ..Self::from(request) }
     }
 
     /// A request and what makes its body, once for each attempt: a stream too.
     pub fn with_body_from(request: Request, body: impl Fn() -> Result<JsValue> + 'static) -> Self {
-        Self { body: Some(Rc::new(body)), ..Self::from(request) }
+        Self { body: Body::Made(Rc::new(body)), ..Self::from(request) }
     }
 
     pub(super) fn is_replayable(&self) -> bool {
-        self.body.is_some() || self.request.body().is_none()
+        !matches!(self.body, Body::Own) || self.request.body().is_none()
+    }
+
+    /// Whether its body is made by code of the caller's.
+    pub(super) fn is_made(&self) -> bool {
+        matches!(self.body, Body::Made(_))
     }
 
     /// An `Idempotency-Key` makes repeating safe one after the other; two at once are a conflict for most upstreams.
@@ -69,26 +81,41 @@ impl Outgoing {
     pub(super) async fn send(
         &self,
         target: impl Fn() -> Result<JsValue>,
-        signal: &AbortSignal,
+        attempt: &Attempt,
+        prepared: bool,
     ) -> Ended<Response, Error> {
-        match target().and_then(|target| self.begin(&target, signal)) {
-            Err(error) => Ended { result: Err(error), outcome: Outcome::new(Verdict::Defect) },
-            Ok(promise) => match JsFuture::from(promise).await.and_then(JsCast::dyn_into::<web_sys::Response>) {
-                Err(error) => Ended { outcome: outcome_of_error(&error), result: Err(error.into()) },
-                Ok(response) => Ended { outcome: outcome_of_response(&response), result: Ok(response.into()) },
-            },
+        let promise = match target().and_then(|target| self.begin(&target, attempt, prepared)) {
+            Ok(promise) => promise,
+            Err(error) => return Ended { result: Err(error), outcome: Outcome::new(Verdict::Defect) },
+        };
+        match JsFuture::from(promise).await.and_then(JsCast::dyn_into::<web_sys::Response>) {
+            Err(error) => Ended { outcome: outcome_of_error(&error), result: Err(error.into()) },
+            Ok(response) => Ended { outcome: self.outcome_of(&response), result: Ok(response.into()) },
         }
     }
 
+    fn outcome_of(&self, response: &web_sys::Response) -> Outcome {
+        let outcome = outcome_of_response(response);
+        if !response.redirected() {
+            return outcome;
+        }
+        outcome.after_redirect(origin_of(&response.url()) == origin_of(&self.url))
+    }
+
     /// By hand, since the crate's own functions take no signal everywhere, and other types with other features.
-    fn begin(&self, target: &JsValue, signal: &AbortSignal) -> Result<Promise> {
+    fn begin(&self, target: &JsValue, attempt: &Attempt, prepared: bool) -> Result<Promise> {
         let init = Object::new();
-        let signal: &JsValue = signal;
+        let signal: &JsValue = attempt.signal();
         Reflect::set(&init, &"signal".into(), signal)?;
-        if let Some(body) = &self.body {
-            Reflect::set(&init, &"body".into(), &body()?)?;
+        match &self.body {
+            Body::Own => {}
+            Body::Whole(body) => _ = Reflect::set(&init, &"body".into(), body)?,
+            Body::Made(body) => _ = Reflect::set(&init, &"body".into(), &body()?)?,
         }
         let fetch: Function = Reflect::get(target, &"fetch".into())?.dyn_into()?;
+        if prepared {
+            attempt.sent();
+        }
         Ok(fetch.call2(target, &self.request, &init)?.dyn_into()?)
     }
 }
@@ -103,7 +130,7 @@ impl From<Request> for Outgoing {
 impl From<web_sys::Request> for Outgoing {
     fn from(request: web_sys::Request) -> Self {
         let url = request.url();
-        Self { request, body: None, url }
+        Self { request, body: Body::Own, url }
     }
 }
 

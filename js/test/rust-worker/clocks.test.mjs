@@ -54,3 +54,21 @@ test("a call that waited for its repeat sends nothing once its time is up, thoug
   assert.deepEqual(upstream.seen.map(({ url }) => url), ["/waiting", "/stalled", "/other"]);
   assert.equal((await stalled).error.name, "TimeoutError");
 });
+
+for (const back of [-700, -30_000, -61_000, -90_000]) {
+  test(`a clock that is set back by ${-back / 1_000} s makes no wait longer by more than a second`, async (t) => {
+    const stalled = await startUpstream(t, stallHeaders);
+    const failing = await startUpstream(t, status(500), ok);
+    const backoff = { base: "1s", cap: "1s", jitter: "none" };
+    const calls = [
+      timed({ url: stalled.url, guard: { name: `deadline ${back}`, timeout: { total: "1s" }, retry: false } }),
+      timed({ url: stalled.url, guard: { name: `attempt ${back}`, timeout: { attempt: "1s" }, retry: ONCE } }),
+      timed({ url: failing.url, guard: { name: `backoff ${back}`, retry: { attempts: 2, budget: false, backoff } } }),
+    ];
+    await until(() => stalled.seen.length === 2 && failing.seen.length === 1);
+    await setClock(back);
+    const answers = await Promise.all(calls);
+    assert.deepEqual(answers.map(({ error, body }) => error?.name ?? body), ["TimeoutError", "TimeoutError", "fine"]);
+    for (const { realMs } of answers) assert.ok(realMs >= 950 && realMs < 2_500, `${realMs} ms`);
+  });
+}

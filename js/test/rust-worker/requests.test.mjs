@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before } from "node:test";
 import { test } from "../support/test.mjs";
-import { echo, ok, reset, startUpstream, status } from "../support/upstream.mjs";
+import { echo, ok, refusingUpstream, reset, startUpstream, status } from "../support/upstream.mjs";
 import { startRustWorker } from "./support.mjs";
 
 const RETRY = { attempts: 3, backoff: { base: 1, cap: 1 }, budget: false };
@@ -100,7 +100,60 @@ test("a bug of a bound Worker's is that Worker's fault, and no mistake of whoeve
   assert.deepEqual([verdicts(answer), answer.report.stopReason], [Array(3).fill("transient"), "attempts-exhausted"]);
 });
 
+// ——— whose time it was ———
+
+test("time that an operation needs before it sends is bounded, and not the upstream's", async (t) => {
+  const upstream = await startUpstream(t, ok);
+  const slow = { url: upstream.url, guard: guard({ timeout: { attempt: 100 }, breaker: FRAIL }), call: { prepareMs: 400 } };
+  const answer = await worker.ask("/execute", slow);
+  assert.deepEqual([answer.error.name, verdicts(answer), upstream.seen.length], ["TimeoutError", Array(3).fill("inconclusive"), 0]);
+  assert.equal((await worker.ask("/execute", { ...slow, call: {} })).status, 200, "nobody is blamed");
+  const quick = await worker.ask("/execute", { ...slow, guard: guard({ timeout: { attempt: "5s" } }) });
+  assert.ok(latency(quick) < 200, `${latency(quick)} ms`);
+});
+
+test("time that a body needs to be made is not the upstream's latency", async (t) => {
+  const upstream = await startUpstream(t, ok);
+  const answer = await worker.ask("/", { url: upstream.url, guard: guard({}), request: { method: "PUT" }, call: { getBody: "made", busyMs: 300 } });
+  assert.ok(answer.tookMs >= 300 && latency(answer) < 200, `${latency(answer)} of ${answer.tookMs} ms`);
+});
+
+const latency = ({ events }) => events.find(({ type }) => type === "settled").latencyMs;
+
 // ——— what may be sent again ———
+
+for (const code of [301, 302, 303, 307, 308]) {
+  test(`a POST that a ${code} leads elsewhere is sent once, whatever comes from there`, async (t) => {
+    for (const failure of [status(429), status(425), status(521), status(503, { "retry-after": "1" })]) {
+      const there = await startUpstream(t, failure);
+      for (const [location, verdict] of [[there.url, "inconclusive"], ["/there", "transient"]]) {
+        const here = await startUpstream(t, status(code, { location }), failure);
+        const order = { url: here.url, guard: guard({ breaker: FRAIL }), request: { method: "POST", body: "x" } };
+        const answer = await worker.ask("/", order);
+        assert.deepEqual([verdicts(answer), answer.report.stopReason], [[verdict], "not-repeatable"]);
+        const { state } = await worker.ask("/circuit", order);
+        assert.equal(state, verdict === "transient" ? "open" : "closed", "the failure of another origin is not this one's");
+      }
+      assert.equal(there.seen.length, 1);
+    }
+  });
+}
+
+test("a GET that is led elsewhere is repeated when it fails there, and a redirect that is not followed is an answer", async (t) => {
+  const there = await startUpstream(t, status(503), ok);
+  const here = await startUpstream(t, status(302, { location: there.url }));
+  const followed = await worker.ask("/", { url: here.url, guard: guard({ breaker: FRAIL }) });
+  assert.deepEqual([followed.body, verdicts(followed)], ["fine", ["inconclusive", "success"]]);
+  const kept = await worker.ask("/", { url: here.url, guard: guard({}), request: { method: "POST", body: "x", redirect: "manual" } });
+  assert.deepEqual([kept.status, verdicts(kept)], [302, ["success"]]);
+});
+
+test("a POST that is led to where nobody listens is sent once", async (t) => {
+  const there = await refusingUpstream(t);
+  const here = await startUpstream(t, status(303, { location: there.url }));
+  const answer = await worker.ask("/", { url: here.url, guard: guard({}), request: { method: "POST", body: "x" } });
+  assert.deepEqual([answer.report.stopReason, here.seen.length], ["not-repeatable", 1]);
+});
 
 test("an Idempotency-Key that names nothing makes no POST repeatable", async (t) => {
   for (const [key, attempts] of [["", 1], [" ", 1], ['""', 1], ["k", 2]]) {

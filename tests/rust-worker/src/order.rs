@@ -1,7 +1,7 @@
 //! Orders as they come in, and answers as they go out: JavaScript values (js/test/support/perform.mjs says what is in them).
 
 use forbear::worker::Outgoing;
-use worker::js_sys::{Object, Reflect};
+use worker::js_sys::{Date, Object, Reflect};
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Request, Result, web_sys};
@@ -43,7 +43,12 @@ pub async fn outgoing(order: &JsValue) -> Result<Outgoing> {
     let url = text(order, "url").unwrap_or_default();
     let bare = || request(&url, &fields, None);
     if let Some(made) = text(&get(order, "call"), "getBody") {
-        return Ok(Outgoing::with_body_from(bare()?, move || stream(&made)));
+        let busy = get(&get(order, "call"), "busyMs").as_f64().unwrap_or(0.0);
+        return Ok(Outgoing::with_body_from(bare()?, move || {
+            let began = Date::now();
+            while Date::now() < began + busy {}
+            stream(&made)
+        }));
     }
     if let Some(why) = text(&get(order, "call"), "noBody") {
         return Ok(Outgoing::with_body_from(bare()?, move || Err(why.as_str().into())));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use forbear::event::VerdictWord;
 use forbear::policy::circuit_breaker::CircuitBreaker;
-use forbear::worker::{Config, Done, Failed, Guard, Restored};
+use forbear::worker::{Attempt, Config, Done, Failed, Guard, Restored};
 use forbear::{Kind, RefusalReason, StackConfig};
 use worker::js_sys::{Array, Date, JSON};
 use worker::wasm_bindgen::JsValue;
@@ -84,14 +84,23 @@ pub async fn brief(order: &JsValue) -> Result<JsValue> {
     Ok(answer.done())
 }
 
-/// A call whose operation makes its request itself, as an operation may, and sends it by the runtime's own fetch.
+/// A call whose operation makes its request itself, as an operation may, and sends it by the runtime's own fetch; perhaps it has
+/// something to wait for before.
 pub async fn execute(order: &JsValue) -> Result<JsValue> {
     let (guard, events) = guard_for(&get(order, "guard"))?;
     let (url, fields) = (text(order, "url").unwrap_or_default(), get(order, "request"));
     let (url, fields) = (&url, &fields);
-    let operation = |_| async move { Fetch::Request(request(url, fields, None)?).send().await };
+    let prepared = get(&get(order, "call"), "prepareMs").as_f64();
+    let operation = |attempt: Attempt| async move {
+        if let Some(millis) = prepared {
+            Delay::from(Duration::from_millis(millis as u64)).await;
+            attempt.sent();
+        }
+        Fetch::Request(request(url, fields, None)?).send().await
+    };
     let answer = Answer::default();
-    tell(&answer, &guard.execute(operation).await);
+    let call = if prepared.is_some() { guard.call().prepared() } else { guard.call() };
+    tell(&answer, &call.execute(operation).await);
     answer.set("events", events);
     Ok(answer.done())
 }
