@@ -226,7 +226,8 @@ impl Engine {
             let may_be_more = self.end_leases(index, most, verb);
             let Some(mut turn) = self.turn(index, verb) else { return Decision::UNGUARDED };
             turn.leases_may_have_ended = may_be_more;
-            ruling = turn.go_on();
+            // From the beginning: what was done by then is not done again.
+            ruling = turn.step();
             most = most.saturating_mul(2);
         }
         self.carry_out(index, ruling, verb)
@@ -386,8 +387,16 @@ impl Engine {
 
     /// Pays from a shared budget for something that no stack sends, and answers at once: whether it may be done.
     pub fn spend(&mut self, budget: ObjectId, key: Key, now: HostTime) -> bool {
-        let now = self.clock.read(now);
-        self.desk.spend(budget, key, now)
+        let mut verb = self.open(now, 0);
+        let mut is_paid = self.desk.spend(budget, key, verb.now);
+        if !is_paid && self.calls.may_have_ended(verb.now) {
+            self.end_leases(NOBODY, usize::MAX, &mut verb);
+            is_paid = self.desk.spend(budget, key, verb.now);
+        }
+        if !is_paid {
+            self.desk.tell_unpaid(budget, key, verb.now);
+        }
+        is_paid
     }
 
     /// The stack's gate or budget of this kind, its own or shared; the outermost, where it has several.

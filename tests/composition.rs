@@ -482,10 +482,61 @@ fn a_retry_whose_host_was_held_up_in_its_backoff_is_guarded_as_a_first_attempt_i
 }
 
 #[test]
+fn a_repeat_that_nobody_hears_of_again_costs_no_other_call_its_repeat_once_its_lease_is_over() {
+    let mut script = Script::new();
+    let config = StackConfig {
+        retry: paid_retries(2),
+        budget: paid_by_one_at_a_time(),
+        attempt_timeout: attempts_of(1_000),
+        ..StackConfig::OFF
+    };
+    let stack = script.stack(config);
+    let lost = script.admit(stack, at(0), "send 1, until 1000");
+    script.settle(lost, 1, failure(), at(10), "wait, drop 1, until 110");
+    script.wake(lost, at(110), "send 2, until 1110");
+    let early = script.admit(stack, at(6_000), "send 1, until 7000");
+    script.settle(early, 1, failure(), at(6_010), "done 1 budget-exceeded");
+    let late = script.admit(stack, at(6_400), "send 1, until 7400");
+    script.settle(late, 1, failure(), at(6_410), "wait, drop 1, until 6510");
+}
+
+#[test]
+fn a_repeat_that_nobody_hears_of_again_costs_no_other_call_its_hedge_once_its_lease_is_over() {
+    let mut script = Script::new();
+    let config = StackConfig {
+        retry: paid_retries(1),
+        budget: paid_by_one_at_a_time(),
+        hedge: hedges(2),
+        attempt_timeout: attempts_of(1_000),
+        ..StackConfig::OFF
+    };
+    let stack = script.stack(config);
+    let lost = script.admit(stack, at(0), "send 1, until 50");
+    script.wake(lost, at(50), "send 2, until 1000");
+    let early = script.admit(stack, at(5_900), "send 1, until 5950");
+    script.wake(early, at(5_950), "wait, until 6900");
+    let late = script.admit(stack, at(6_200), "send 1, until 6250");
+    script.wake(late, at(6_250), "send 2, until 7200");
+}
+
+#[test]
+fn a_repeat_that_nobody_hears_of_again_costs_no_work_beside_the_calls_once_its_lease_is_over() {
+    let mut script = Script::new();
+    let config = StackConfig { budget: paid_by_one_at_a_time(), ..StackConfig::OFF };
+    let budget = script.engine.share_from(&config, Kind::Budget).unwrap();
+    let budget_part = Some(Part::Shared(budget));
+    let limits = StackConfig { retry: paid_retries(2), attempt_timeout: attempts_of(1_000), ..StackConfig::OFF };
+    let stack = script.stack(StackConfig { budget: budget_part, ..limits });
+    let lost = script.admit(stack, at(0), "send 1, until 1000");
+    script.settle(lost, 1, failure(), at(10), "wait, drop 1, until 110");
+    assert!(!script.engine.spend(budget, Key::WHOLE, at(5_000)));
+    assert!(script.engine.spend(budget, Key::WHOLE, at(5_360)));
+}
+
+#[test]
 fn a_retry_that_comes_back_is_paid_for_again_and_its_call_counts_once() {
     let mut script = Script::new();
-    let running = budget::Config { kind: Counting::Concurrency, ratio: Ratio::ZERO, reserve: 1, ..Default::default() };
-    let budget = Some(Part::Own(running));
+    let budget = paid_by_one_at_a_time();
     let stack = script.stack(StackConfig { retry: paid_retries(3), bulkhead: slots(1), budget, ..unlimited() });
     let counts = |script: &Script, now| {
         let Counts { firsts, repeats, .. } =
@@ -691,6 +742,12 @@ fn unlimited() -> StackConfig {
 
 fn slots(concurrency: u32) -> Option<Part<bulkhead::Config>> {
     Some(Part::Own(bulkhead::Config { concurrency, ..Default::default() }))
+}
+
+/// So many repeats at once, and no gate: nobody else would ever look whose lease has ended.
+fn paid_by_one_at_a_time() -> Option<Part<budget::Config>> {
+    let running = budget::Config { kind: Counting::Concurrency, ratio: Ratio::ZERO, reserve: 1, ..Default::default() };
+    Some(Part::Own(running))
 }
 
 /// Hedges need no budget here.

@@ -238,6 +238,13 @@ impl Desk {
         }
     }
 
+    /// Whether the budget would pay for a repeat.
+    #[cold]
+    pub fn affords(&mut self, stack: &Stack, call: &Call, after: Option<Verdict>, now: Instant) -> bool {
+        let Some(budget) = self.budget_of(stack) else { return true };
+        budget.withdraw(call.key, after, now).map(|receipt| budget.refund(receipt)).is_some()
+    }
+
     /// Pays for a repeat: `None` when the budget says no, `Some(None)` where there is no budget.
     pub fn withdraw(
         &mut self,
@@ -257,13 +264,15 @@ impl Desk {
 
     /// Pays for something outside the verbs; where there is no such budget, nothing is paid for.
     pub fn spend(&mut self, budget: ObjectId, key: Key, now: Instant) -> bool {
-        let Some(budget) = self.objects.budget_mut(budget) else { return false };
-        let paid = budget.spend(key, now);
-        if !paid {
+        self.objects.budget_mut(budget).is_some_and(|budget| budget.spend(key, now))
+    }
+
+    /// Such a budget has said no.
+    pub fn tell_unpaid(&mut self, budget: ObjectId, key: Key, now: Instant) {
+        if let Some(budget) = self.objects.budget_mut(budget) {
             let counts = budget.counts(key, now);
             self.tell_exhausted(None, key, counts, now);
         }
-        paid
     }
 
     fn tell_exhausted(&mut self, stack: Option<StackId>, key: Key, counts: Counts, at: Instant) {

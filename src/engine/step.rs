@@ -27,6 +27,9 @@ impl Turn<'_> {
                 return self.rejected(rejection, None);
             }
             Some(verdict) if self.call.running == Slots::NONE => {
+                if self.may_be_spent_on_the_lost(Some(verdict)) {
+                    return Ruling::Blocked;
+                }
                 if let Some(reason) = self.round_over(verdict) {
                     return self.done(self.call.primary, reason);
                 }
@@ -132,6 +135,9 @@ impl Turn<'_> {
     /// Every gate said pass: the attempt takes what it needs and starts.
     fn send(&mut self, mut asker: Asker) -> Ruling {
         let is_hedge = self.call.want == Want::Hedge;
+        if is_hedge && self.may_be_spent_on_the_lost(None) {
+            return Ruling::Blocked;
+        }
         // A hedge is paid when it is sent; a retry was paid when it was decided.
         let receipt = if is_hedge {
             let Some(paid) = self.desk.withdraw(self.stack, self.call, None, self.verb.now) else {
@@ -233,6 +239,11 @@ impl Turn<'_> {
         if self.call.waiting.is_on() {
             self.desk.leave(&self.stack.gates, self.call, self.verb);
         }
+    }
+
+    /// Whether the budget has nothing left for a repeat, perhaps because of repeats that nobody will hear of again.
+    fn may_be_spent_on_the_lost(&mut self, after: Option<Verdict>) -> bool {
+        self.leases_may_have_ended && !self.desk.affords(self.stack, self.call, after, self.verb.now)
     }
 
     /// The host is told to do nothing until the least of the call's instants.

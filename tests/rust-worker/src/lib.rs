@@ -31,7 +31,6 @@ async fn fetch(mut request: Request, env: Env, context: Context) -> Result<Respo
         "/restore" => perform::restore(&JSON::parse(&request.text().await?)?)?,
         "/lent" => perform::lent(&JSON::parse(&request.text().await?)?)?,
         "/circuit" => perform::circuit(&JSON::parse(&request.text().await?)?)?,
-        "/brief" => perform::brief(&JSON::parse(&request.text().await?)?).await?,
         "/execute" => perform::execute(&JSON::parse(&request.text().await?)?).await?,
         "/many" => perform::many(&JSON::parse(&request.text().await?)?).await?,
         "/dropped" => perform::dropped(&JSON::parse(&request.text().await?)?).await?,

@@ -76,14 +76,6 @@ pub async fn perform(order: &JsValue) -> Result<JsValue> {
     Ok(answer.done())
 }
 
-/// A call of which nothing is told but its end.
-pub async fn brief(order: &JsValue) -> Result<JsValue> {
-    let (guard, _) = guard_for(&get(order, "guard"))?;
-    let answer = Answer::default();
-    tell(&answer, &guard.fetch(outgoing(order).await?).await);
-    Ok(answer.done())
-}
-
 /// A call whose operation makes its request itself, as an operation may, and sends it by the runtime's own fetch; perhaps it has
 /// something to wait for before.
 pub async fn execute(order: &JsValue) -> Result<JsValue> {
