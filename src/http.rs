@@ -105,6 +105,18 @@ fn only<F: AsRef<[u8]>>(fields: &[F]) -> Option<&[u8]> {
     if let [field] = fields { Some(field.as_ref()) } else { None }
 }
 
+/// Whether an `Idempotency-Key` field tells one request from another.
+///
+/// An empty one does not, in quotes or not, nor does a variable that was never set, as JavaScript writes it.
+///
+/// Source: The Idempotency-Key HTTP Header Field, section 2.1,
+/// <https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/>.
+#[must_use]
+pub fn is_idempotency_key(field: &[u8]) -> bool {
+    let says_something = field.iter().any(|byte| !matches!(byte, b' ' | b'\t' | b'"' | b','));
+    says_something && !matches!(trim(field), b"undefined" | b"null")
+}
+
 /// Digits and nothing else, as a number that saturates.
 fn whole_number(text: &[u8]) -> Option<u64> {
     let (first, rest) = text.split_first()?;

@@ -190,3 +190,13 @@ fn a_date_is_measured_against_the_responses_own() {
     // Seconds need no clock.
     assert_eq!(retry_after(b"7", 0, Some(b"yesterday")), Some(Duration::from_secs(7)));
 }
+
+#[test]
+fn a_key_that_tells_no_request_from_another_is_none() {
+    for field in ["", " ", "\t", "\"\"", "\" \"", ", ", "undefined", " null "] {
+        assert!(!is_idempotency_key(field.as_bytes()), "{field:?}");
+    }
+    for field in ["k", "0", "\"8e03978e\"", "undefined-7", "a, b"] {
+        assert!(is_idempotency_key(field.as_bytes()), "{field:?}");
+    }
+}
