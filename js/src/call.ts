@@ -1,6 +1,7 @@
 // One call, and its attempts. Both are plain records: driver.ts and race.ts do what is done with them.
 
 import type { Engine } from "./engine.js";
+import type { Sent } from "./sending.js";
 import type { Stack } from "./stack.js";
 import type { Attempt as AttemptContext, Classify } from "./types.js";
 
@@ -11,12 +12,18 @@ export interface Site {
   readonly classify: Classify | undefined;
 }
 
-export type Operation<T> = (attempt: AttemptContext) => PromiseLike<T> | T;
+/** What a call does. */
+export interface Work<T> {
+  /** Does it once. */
+  begin(attempt: Attempt<T>): PromiseLike<T> | T;
+  /** How an attempt ended, by what it brought. */
+  outcomeOf(attempt: Attempt<T>): number;
+}
 
 /** One call, admitted. */
 export class Call<T> {
   readonly site: Site;
-  readonly operation: Operation<T>;
+  readonly work: Work<T>;
   readonly key: string | null;
   /** The caller's own. */
   readonly signal: AbortSignal | undefined;
@@ -30,11 +37,11 @@ export class Call<T> {
   readonly timeoutMs: number;
 
   constructor(
-    site: Site, operation: Operation<T>, key: string | null, signal: AbortSignal | undefined, racing: boolean, timeoutMs: number,
+    site: Site, work: Work<T>, key: string | null, signal: AbortSignal | undefined, racing: boolean, timeoutMs: number,
   ) {
     const { engine } = site;
     this.site = site;
-    this.operation = operation;
+    this.work = work;
     this.key = key;
     this.signal = signal;
     this.racing = racing;
@@ -68,6 +75,7 @@ export class Attempt<T> implements AttemptContext {
   /** @internal */ state = RUNNING;
   /** @internal What it brought, or why it was given up. */ result: unknown = undefined;
   /** @internal Whether what it throws is the caller's own fault: it says nothing about the upstream, and is not repeated. */ isDefect = false;
+  /** @internal What was sent, where that is made anew for each attempt. */ sent: Sent | undefined = undefined;
   /** @internal */ latencyMs = -1;
   /** @internal */ controller: AbortController | undefined = undefined;
 

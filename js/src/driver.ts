@@ -5,19 +5,19 @@
 // (race.ts), which can do everything.
 
 import { reasonOf } from "./body.js";
-import { Attempt, Call, FULFILLED, REJECTED, type Operation, type Site } from "./call.js";
+import { Attempt, Call, FULFILLED, REJECTED, type Site, type Work } from "./call.js";
 import { FIRST_DONE, FIRST_SENT } from "./decision.js";
 import { STOP_REASONS } from "./generated/vocabulary.js";
 import { Race } from "./race.js";
 import { leave, report, settle, start } from "./steps.js";
 
 export function drive<T>(
-  site: Site, operation: Operation<T>, key: string | null, flags: number, timeoutMs: number, cost: number,
+  site: Site, work: Work<T>, key: string | null, flags: number, timeoutMs: number, cost: number,
   signal: AbortSignal | undefined, racing: boolean,
 ): Promise<T> {
   if (signal?.aborted) return Promise.reject(reasonOf(signal));
   const decision = site.engine.admit(site.stack, key, flags, timeoutMs, cost);
-  const call = new Call(site, operation, key, signal, racing, timeoutMs);
+  const call = new Call(site, work, key, signal, racing, timeoutMs);
   if (racing || decision !== FIRST_SENT) return new Race(call, decision).promise;
   const attempt = new Attempt(call, 1, call.startedAt);
   return start(attempt).then(

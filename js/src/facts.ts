@@ -21,14 +21,24 @@ export function flagsOfRequest(input: RequestInfo | URL, init: RequestInit | und
   const request = isRequest(input) ? input : undefined;
   const method = init?.method ?? request?.method ?? "GET";
   let repeat = ONLY_UNPROCESSED;
-  if (IDEMPOTENT.has(method) || IDEMPOTENT.has(method.toUpperCase())) repeat = FREELY;
+  if (IDEMPOTENT.has(method) || IDEMPOTENT.has(String(method).toUpperCase())) repeat = FREELY;
   // The key makes repeating safe one after the other; two at once are a conflict for most upstreams, so nobody hedges.
-  else if (new Headers(init?.headers ?? request?.headers).has("idempotency-key")) repeat = AFTER_FAILURE;
+  else if (hasKey(init?.headers ?? request?.headers)) repeat = AFTER_FAILURE;
   return flagsOf(repeat, options.getBody !== undefined || isReplayable(init?.body, request), options) | (prepared ? PREPARED : 0);
 }
 
+/** Whether there is an `Idempotency-Key` that says anything (src/http.rs has the same rule for other hosts). */
+function hasKey(headers: HeadersInit | undefined): boolean {
+  try {
+    const key = new Headers(headers).get("idempotency-key");
+    return key !== null && !/^[\s",]*$|^(undefined|null)$/.test(key);
+  } catch {
+    return false; // fetch will say what is wrong with them
+  }
+}
+
 /** Strings and buffers can be sent again. Streams are gone after the first attempt, and so is a Request's own body. */
-function isReplayable(body: unknown, request: Request | undefined): boolean {
+export function isReplayable(body: unknown, request: Request | undefined): boolean {
   if (body === undefined || body === null) {
     if (request === undefined || request.body === null) return true;
     // Firefox has no `body` on requests: there its method tells whether it can have one.
@@ -63,11 +73,16 @@ export function originOf(input: RequestInfo | URL): string | null {
   const start = end < 0 ? url : url.slice(0, end);
   if (PLAIN_ORIGIN.test(start)) return (lastOrigin = start);
   try {
-    const { origin } = new URL(url, (globalThis as { location?: { href: string } }).location?.href);
+    const { origin } = urlOf(url);
     return origin === "null" ? null : origin;
   } catch {
     return null; // fetch will say what is wrong with it
   }
+}
+
+/** Throws where it is none. In a page it may be relative. */
+export function urlOf(url: string | URL): URL {
+  return new URL(url, (globalThis as { location?: { href: string } }).location?.href);
 }
 
 export function isRequest(input: unknown): input is Request {

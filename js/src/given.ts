@@ -31,6 +31,11 @@ export function initOf(init: RequestInit | null | undefined, repeating: boolean)
   return own as RequestInit;
 }
 
+/** One more of the same, for a fetch that changes what it is given. */
+export function copyOf(init: RequestInit | undefined): RequestInit | undefined {
+  return init?.headers === undefined ? init && { ...init } : { ...init, headers: headersOf(init.headers, true) as HeadersInit };
+}
+
 /** The same kind of headers, since a fetch that is not the runtime's may know no other. An iterator is read up. */
 function headersOf(headers: unknown, repeating: boolean): unknown {
   if (typeof headers !== "object" || headers === null) return headers;

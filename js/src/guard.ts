@@ -1,17 +1,19 @@
 // Guards: what users hold.
 
-import type { Attempt as OwnAttempt, Operation, Site } from "./call.js";
-import { checkCall, checkListener, checkRequest, checkRestore, checkScope, permitsOf } from "./check.js";
+import type { Site, Work } from "./call.js";
+import { checkCall, checkListener, checkRestore, checkScope, permitsOf } from "./check.js";
 import { readTimeout } from "./config.js";
 import { drive } from "./driver.js";
 import { AFTER_FAILURE, asSignal, flagsOf, flagsOfRequest, originOf, signalOf } from "./facts.js";
 import { initOf, inputOf } from "./given.js";
+import { ignore } from "./ignore.js";
 import { breakerHandle, nameOf, readMetrics, tryAcquire } from "./inspect.js";
 import { nest } from "./nesting.js";
+import { Operation, type Operate } from "./operation.js";
+import { Sending, type Sender } from "./sending.js";
 import { restoreSnapshot, takeSnapshot } from "./snapshot.js";
-import { sending } from "./steps.js";
 import type {
-  Attempt, BreakerHandle, CallOptions, EventOf, EventType, ExecuteOptions, Fetch, FetchOptions, Guard, GuardEvent, Metrics, Options, RequestScope, Restored, RestoreOptions,
+  BreakerHandle, CallOptions, EventOf, EventType, ExecuteOptions, Fetch, FetchOptions, Guard, GuardEvent, Metrics, Options, RequestScope, Restored, RestoreOptions,
 } from "./types.js";
 import { wrong } from "./wording.js";
 
@@ -19,9 +21,7 @@ export class StackGuard implements Guard {
   readonly #site: Site;
   readonly #options: Options;
   readonly #scope: RequestScope;
-  readonly #send: Fetch;
-  /** Whether it is the caller's own, which need not heed signals. */
-  readonly #sendsItself: boolean;
+  readonly #sender: Sender;
 
   constructor(site: Site, options: Options, scope: RequestScope) {
     this.#site = site;
@@ -29,35 +29,32 @@ export class StackGuard implements Guard {
     this.#scope = scope;
     const own = scope.fetch ?? options.fetch;
     nest(this.fetch, site.stack, scope.fetch === undefined ? "options.fetch" : "with.fetch", own);
-    this.#send = senderOf(own ?? site.engine.host.fetch);
-    this.#sendsItself = (own ?? options.host?.fetch) !== undefined;
+    this.#sender = {
+      send: senderOf(own ?? site.engine.host.fetch), isRuntimes: (own ?? options.host?.fetch) === undefined, repeating: site.stack.repeating,
+    };
   }
 
   readonly fetch = (givenInput: Input, givenInit?: RequestInit | null, givenOptions?: FetchOptions | null): Promise<Response> => {
     try {
       const { stack } = this.#site;
       const { key } = this.#options;
-      const send = this.#send;
+      const sender = this.#sender;
       const options = optionsOf(givenOptions);
       const input = inputOf(givenInput, stack.repeating);
       const init = initOf(givenInit, stack.repeating);
       const signal = signalOf(input, init);
       const prepared = options.prepare !== undefined || options.getBody !== undefined;
       // The runtime's fetch ends with its signal. Functions of the caller's need not: only a race ends at once.
-      const racing = stack.racing || options.timeout !== undefined || (signal !== undefined && (prepared || this.#sendsItself));
-      let operation: Operation<Response>;
-      if (prepared) operation = (attempt) => sendPrepared(send, input, init, options, attempt);
-      else if (racing) operation = ({ signal }) => send(input, { ...init, signal });
-      else operation = () => send(input, init);
+      const racing = stack.racing || options.timeout !== undefined || (signal !== undefined && (prepared || !sender.isRuntimes));
       let name = options.key;
       if (name === undefined) name = key === undefined ? originOf(input) : this.#keyOf(givenInput, init);
-      return this.#drive(operation, name, flagsOfRequest(input, init, options, prepared), signal, racing, options);
+      return this.#drive(new Sending(sender, input, init, options, racing), name, flagsOfRequest(input, init, options, prepared), signal, racing, options);
     } catch (error) {
       return Promise.reject(error); // a drop-in for fetch never throws
     }
   };
 
-  execute<T>(operation: Operation<T>, givenOptions?: ExecuteOptions | null): Promise<T> {
+  execute<T>(operation: Operate<T>, givenOptions?: ExecuteOptions | null): Promise<T> {
     try {
       if (typeof operation !== "function") throw wrong("execute", operation, "a function");
       const options: ExecuteOptions = optionsOf(givenOptions);
@@ -65,7 +62,7 @@ export class StackGuard implements Guard {
       const signal = asSignal(options.signal);
       // An operation need not heed its signal; only in a race does the caller's leaving end the call at once.
       const racing = this.#site.stack.racing || timeout !== undefined || signal !== undefined;
-      return this.#drive(operation, key, flagsOf(AFTER_FAILURE, true, options), signal, racing, options);
+      return this.#drive(new Operation(operation), key, flagsOf(AFTER_FAILURE, true, options), signal, racing, options);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -117,12 +114,12 @@ export class StackGuard implements Guard {
   }
 
   #drive<T>(
-    operation: Operation<T>, key: string | null, flags: number, signal: AbortSignal | undefined, racing: boolean, options: CallOptions,
+    work: Work<T>, key: string | null, flags: number, signal: AbortSignal | undefined, racing: boolean, options: CallOptions,
   ): Promise<T> {
     const { timeout, cost, waitUntil = this.#scope.waitUntil } = options;
     const timeoutMs = timeout === undefined ? -1 : readTimeout(timeout);
     const permits = cost === undefined ? 1 : permitsOf("cost", cost);
-    const promise = drive(this.#site, operation, key, flags, timeoutMs, permits, signal, racing);
+    const promise = drive(this.#site, work, key, flags, timeoutMs, permits, signal, racing);
     if (waitUntil !== undefined) anchor(waitUntil, promise);
     return promise;
   }
@@ -135,29 +132,6 @@ function optionsOf<Options extends CallOptions>(given: Options | null | undefine
   return given;
 }
 
-/** Sends one attempt of a request that is made anew for each of them. */
-async function sendPrepared(
-  send: Fetch, input: Input, init: RequestInit | undefined, options: FetchOptions, context: Attempt,
-): Promise<Response> {
-  const { attempt, signal } = context;
-  const { getBody, prepare } = options;
-  const fresh: RequestInit = { ...init, signal };
-  let request: Request | undefined;
-  try {
-    if (getBody !== undefined) Object.assign(fresh, { body: await getBody(), duplex: "half" }); // fetch wants to hear that of streams
-    if (prepare !== undefined) {
-      request = new Request(input, fresh);
-      request = checkRequest((await prepare(request, { attempt })) ?? request);
-    }
-  } catch (error) {
-    (context as OwnAttempt<Response>).isDefect = true; // the upstream has nothing to do with it
-    throw error;
-  }
-  signal.throwIfAborted(); // whoever left meanwhile sends nothing
-  sending(context as OwnAttempt<Response>, flagsOfRequest(request ?? input, request ? undefined : fresh, options, true));
-  return request === undefined ? send(input, fresh) : send(request);
-}
-
 /** A fetch to be called as a plain function: a service binding's own must be called on its binding. */
 function senderOf(fetch: Fetch | { fetch: Fetch }): Fetch {
   return typeof fetch === "function" ? fetch : (input, init) => fetch.fetch(input, init);
@@ -166,7 +140,7 @@ function senderOf(fetch: Fetch | { fetch: Fetch }): Fetch {
 /** Keeps the runtime from dropping the call. A hint: where it fails, the call's leases end by themselves. */
 function anchor(waitUntil: (promise: Promise<unknown>) => void, promise: Promise<unknown>): void {
   try {
-    waitUntil(promise.catch(() => {}));
+    ignore(waitUntil(promise.catch(() => {})));
   } catch {
     // Called too late, or not on its context.
   }

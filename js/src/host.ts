@@ -2,11 +2,13 @@
 // can stand in for all of it. Nothing here is read before a call asks: a Worker forbids (or fakes) it at module scope.
 
 import { RunningClock } from "./clock.js";
+import { watchConnections } from "./connections.js";
 import { arm, TimerList } from "./timers.js";
 import type { Host } from "./types.js";
 
 /** Node, Deno, Bun and browsers: one timer for all calls. */
 export function defaultHost(): Host {
+  watchConnections();
   const clock = new RunningClock();
   const timers = new TimerList(clock);
   let origin = -1;

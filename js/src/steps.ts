@@ -3,14 +3,14 @@
 import { ALONE, FULFILLED, type Attempt, type Call } from "./call.js";
 import { UNGUARDED } from "./decision.js";
 import { brandOf } from "./errors.js";
-import { classified, DEFECT, isResponse, outcomeOfError, outcomeOfValue, retryAfterOfError, SUCCESS, TIMEOUT, TRANSIENT } from "./outcome.js";
+import { classified, isResponse, retryAfterOfError, SUCCESS, TIMEOUT, TRANSIENT } from "./outcome.js";
 import { tell } from "./report.js";
 import type { Classify, StopReason } from "./types.js";
 
-/** Begins an attempt: makes a promise of whatever the operation does. */
+/** Begins an attempt: makes a promise of whatever it does. */
 export function start<T>(attempt: Attempt<T>): Promise<T> {
   try {
-    const result = attempt.call.operation(attempt);
+    const result = attempt.call.work.begin(attempt);
     return result instanceof Promise ? result : Promise.resolve(result);
   } catch (error) {
     return Promise.reject(error);
@@ -18,7 +18,7 @@ export function start<T>(attempt: Attempt<T>): Promise<T> {
 }
 
 /** Tells the engine that a prepared attempt is sent now, and who may repeat what is sent. */
-export function sending<T>({ call, attempt }: Attempt<T>, flags: number): void {
+export function leaves<T>({ call, attempt }: Attempt<T>, flags: number): void {
   const { engine } = call.site;
   try {
     if (call.epoch === engine.epoch) engine.sent(call.handle, attempt, flags);
@@ -39,7 +39,7 @@ export function settle<T>(attempt: Attempt<T>): number {
   let retryAfterMs = -1;
   try {
     const said = classify && saidBy(classify, attempt);
-    outcome = said ?? (fulfilled ? outcomeOfValue(result) : attempt.isDefect ? DEFECT : outcomeOfError(result));
+    outcome = said ?? call.work.outcomeOf(attempt);
     if (!fulfilled) retryAfterMs = retryAfterOfError(result);
     else if (outcome >= 400 && isResponse(result)) retryAfterMs = engine.retryAfterOf(result);
   } catch {

@@ -1,9 +1,11 @@
 // The words for values that cannot be.
 
 import { ConfigError } from "./errors.js";
+import { ignore } from "./ignore.js";
 import { SharedObject } from "./shared.js";
 
 export function wrong(path: string, value: unknown, allowed: string, beside = ""): ConfigError {
+  ignore(value); // whoever gave a promise, of an async function, hears of it here alone
   path ||= "configuration";
   return new ConfigError(`${path}: ${show(value)} is not allowed${beside}; expected ${allowed}`, { path, value, allowed });
 }

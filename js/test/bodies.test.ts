@@ -27,22 +27,20 @@ test("POST with a string and an Idempotency-Key is repeated, the same bytes and 
   }
 });
 
+test("a key that distinguishes nothing is no Idempotency-Key: blank, empty in quotes, a variable that was never set", async () => {
+  for (const key of ["", "  ", '""', undefined, null]) {
+    const headers = { "Idempotency-Key": key } as unknown as Record<string, string>;
+    assert.equal((await twice({ method: "POST", body: "x", headers })).sent.length, 1, String(key));
+  }
+  assert.equal((await twice({ method: "POST", body: "x", headers: { "Idempotency-Key": "0" } })).sent.length, 2);
+});
+
 test("POST without a key is sent once, unless the call says that it is idempotent", async () => {
   assert.equal((await twice({ method: "POST", body: "x" })).sent.length, 1);
   assert.equal((await twice({ method: "POST", body: "x" }, URL_A, { idempotent: true })).sent.length, 2);
   assert.equal((await twice({ method: "GET" }, URL_A, { idempotent: false })).sent.length, 1);
   assert.equal((await twice({ method: "patch", body: "x" })).sent.length, 1);
   assert.equal((await twice({ method: "delete" })).sent.length, 2);
-});
-
-test("a request that was surely never sent is repeated whatever its method", async () => {
-  const { host, guard } = shim();
-  const refused = Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error(), { code: "ECONNREFUSED" }) });
-  const upstream = new Upstream(refused, status(200));
-  const pending = guard({ retry: {} }, { fetch: upstream.fetch }).fetch(URL_A, { method: "POST", body: "x" });
-  await host.pass(1_000);
-  assert.equal((await pending).status, 200);
-  assert.equal(upstream.sent.length, 2);
 });
 
 test("buffers, blobs, forms and parameters are sent again as they were given", async () => {
@@ -64,6 +62,52 @@ test("a form is serialised anew for each attempt: prepare sees a fresh boundary"
   assert.equal(response.status, 200);
   assert.equal(types.length, 2);
   assert.notEqual(types[0], types[1]);
+});
+
+test("attempts share no init and no headers: a fetch that adds to what it is given adds once to each", async () => {
+  const adding = (sent: (string | null)[], ...answers: Response[]) => async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
+    const headers = input instanceof Request && init.headers === undefined ? input.headers : init.headers;
+    const attempt = `s${sent.length + 1}`;
+    if (headers instanceof Headers) headers.append("x-sent", attempt);
+    else if (Array.isArray(headers)) headers.push(["x-sent", attempt]);
+    else {
+      const given = (init.headers ??= {}) as Record<string, string>;
+      given["x-sent"] = given["x-sent"] === undefined ? attempt : `${given["x-sent"]}, ${attempt}`;
+    }
+    sent.push(new Headers(headers ?? init.headers).get("x-sent"));
+    return answers[sent.length - 1]!;
+  };
+  for (const timeout of [false, {}] as const) {
+    for (const given of [{}, { headers: { a: "b" } }, { headers: new Headers({ a: "b" }) }, { headers: [["a", "b"]] as [string, string][] }, new Request(URL_A)]) {
+      const { host, guard } = shim();
+      const sent: (string | null)[] = [];
+      const stack = guard({ timeout, retry: { backoff: { base: 1 } } }, { fetch: adding(sent, status(500), status(500), status(200)) });
+      const pending = given instanceof Request ? stack.fetch(given) : stack.fetch(URL_A, given);
+      await host.pass(1_000);
+      assert.equal((await pending).status, 200);
+      assert.deepEqual(sent, ["s1", "s2", "s3"]);
+      assert.equal(new Headers(given.headers).get("x-sent"), null, "what the caller gave is as it was");
+    }
+  }
+});
+
+test("a repeat carries a signal, so that a fetch which remembers a GET without one sends it again", async () => {
+  // As React's fetch does in Next's server components.
+  const remembering = (fetch: Upstream["fetch"]): Upstream["fetch"] => {
+    let remembered: Promise<Response> | undefined;
+    return async (input, init) => {
+      if (init?.signal) return fetch(input, init);
+      return (await (remembered ??= fetch(input, init))).clone();
+    };
+  };
+  for (const options of [{}, { prepare: () => {} }, { key: null }]) {
+    const { host, guard } = shim();
+    const upstream = new Upstream(status(503), status(503), status(200));
+    const pending = guard({ retry: { backoff: { base: 1 } } }, { fetch: remembering(upstream.fetch) }).fetch(URL_A, undefined, options);
+    await host.pass(1_000);
+    assert.equal((await pending).status, 200);
+    assert.equal(upstream.sent.length, 3);
+  }
 });
 
 test("a stream goes once, even through a method that could be repeated", async () => {

@@ -104,6 +104,19 @@ test("execute: calling it allows retry, idempotent: false withdraws that", async
   }
 });
 
+test("execute: nothing that an operation throws says that it has done nothing, at whatever depth", async () => {
+  const refused = (): Error => Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:25"), { code: "ECONNREFUSED", syscall: "connect" });
+  const thrown = [refused(), new Error("charged, but the mail failed", { cause: refused() }), Object.assign(new AggregateError([refused()]), { code: "ECONNREFUSED" })];
+  for (const error of thrown) {
+    const { host, guard } = shim();
+    let attempts = 0;
+    const pending = guard({ retry: {} }).execute(() => (attempts++, Promise.reject(error)), { idempotent: false });
+    await Promise.all([reasonOf(pending), host.pass(10_000)]);
+    assert.equal(attempts, 1);
+    assert.equal(reportOf(error)?.stopReason, "not-repeatable");
+  }
+});
+
 test("execute: a fresh signal for each attempt, which tells when its attempt is given up", async () => {
   const { host, guard } = shim();
   const signals: AbortSignal[] = [];

@@ -18,6 +18,30 @@ const refused = (what: () => unknown): string => {
   assert.fail("was accepted");
 };
 
+test("a function that is async where it may not be, and fails, leaves no rejection unhandled", async () => {
+  const unhandled: unknown[] = [];
+  const listen = (reason: unknown): void => void unhandled.push(reason);
+  process.on("unhandledRejection", listen);
+  const fail = async (): Promise<never> => {
+    throw new Error("too late to say so");
+  };
+  const { guard } = shim();
+  const failed: string[] = [];
+  const stack = guard({ retry: {} }, { fetch: async () => status(200), key: fail as never, classify: fail as never });
+  stack.on("*", ({ type }) => void (type.endsWith("Failed") && failed.push(type)));
+  stack.on("done", fail as never);
+  const url = "https://a.example/";
+  assert.equal((await stack.fetch(url, undefined, { waitUntil: fail as never })).status, 200);
+  assert.equal((await stack.with({ waitUntil: fail as never }).fetch(url)).status, 200);
+  for (const host of [{ now: fail }, { random: fail }]) {
+    await reasonOf(forbear({ name: "a host that is async" }, { host: host as never, fetch: async () => status(200) }).fetch(url));
+  }
+  await quiet();
+  process.off("unhandledRejection", listen);
+  assert.deepEqual(unhandled, []);
+  assert.deepEqual(failed, ["keyFailed", "classifyFailed", "keyFailed", "classifyFailed"]);
+});
+
 test("wrong options are refused where they are given: path, value, and what may stand there", () => {
   const table: [options: unknown, message: string][] = [
     [{ retry: {} }, "options.retry: unknown; known are fetch, key, classify, host"],

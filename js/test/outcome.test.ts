@@ -18,6 +18,42 @@ test("connections that were never made: nothing was sent", () => {
   assert.equal(read(new TypeError("fetch failed", { cause: happyEyeballs })), "never-sent");
 });
 
+test("connections that the system could not make, and streams that were refused: nothing was sent", () => {
+  const connect = (code: string): Error => Object.assign(new Error(`connect ${code} 10.0.0.1:443`), { code, syscall: "connect", address: "10.0.0.1", port: 443 });
+  for (const code of ["ENETUNREACH", "EHOSTUNREACH", "ETIMEDOUT", "EADDRNOTAVAIL", "ENOENT"]) {
+    assert.equal(read(new TypeError("fetch failed", { cause: connect(code) })), "never-sent", code);
+  }
+  const all = Object.assign(new AggregateError([connect("ETIMEDOUT"), connect("ENETUNREACH")]), { code: "ETIMEDOUT" });
+  assert.equal(read(new TypeError("fetch failed", { cause: all })), "never-sent");
+  const some = Object.assign(new AggregateError([connect("ECONNREFUSED"), caused("ECONNRESET")]), { code: "ECONNREFUSED" });
+  assert.equal(read(new TypeError("fetch failed", { cause: some })), "transient", "one of them was sent");
+  assert.equal(read(caused("EAI_FAIL")), "transient");
+  assert.equal(read(Object.assign(new Error("getaddrinfo EAI_FAIL"), { code: "EAI_FAIL", syscall: "getaddrinfo" })), "never-sent");
+  const cut = Object.assign(new Error("Client network socket disconnected before secure TLS connection was established"), { code: "ECONNRESET" });
+  assert.equal(read(new TypeError("fetch failed", { cause: cut })), "never-sent", "a TLS handshake that never ended");
+  const refused = Object.assign(new Error("Stream closed with error code NGHTTP2_REFUSED_STREAM"), { code: "ERR_HTTP2_STREAM_ERROR" });
+  assert.equal(read(new TypeError("fetch failed", { cause: refused })), "never-sent");
+  const cancelled = Object.assign(new Error("Stream closed with error code NGHTTP2_CANCEL"), { code: "ERR_HTTP2_STREAM_ERROR" });
+  assert.equal(read(new TypeError("fetch failed", { cause: cancelled })), "transient");
+  const deno = new Error("error sending request for url (http://a.example/): client error (Connect): tcp connect error: Connection refused (os error 111)");
+  assert.equal(read(new TypeError("fetch failed", { cause: deno })), "never-sent", "Deno");
+});
+
+test("certificates that are not accepted and sides that share no TLS are what no repeat mends, as 525 and 526 are", () => {
+  for (const code of [
+    "CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID", "CERT_REVOKED", "DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "HOSTNAME_MISMATCH",
+    "UNABLE_TO_VERIFY_LEAF_SIGNATURE", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "INVALID_CA", "CRL_HAS_EXPIRED", "ERR_TLS_CERT_ALTNAME_INVALID",
+    "ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", "ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE", "EPROTO",
+  ]) assert.equal(read(caused(code)), "defect", code);
+  for (const code of ["ERR_SSL_UNEXPECTED_EOF_WHILE_READING", "ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC", "CONCERT_SOLD_OUT"]) {
+    assert.equal(read(caused(code)), "transient", code);
+  }
+  for (const words of [
+    "client error (Connect): invalid peer certificate: UnknownIssuer", "client error (Connect): received fatal alert: ProtocolVersion",
+    "client error (Connect): received corrupt message of type InvalidContentType", "The certificate for this server is invalid.",
+  ]) assert.equal(read(new TypeError("fetch failed", { cause: new Error(words) })), "defect", words);
+});
+
 test("connections that were lost are transient, and may have been processed", () => {
   for (const code of ["ECONNRESET", "EPIPE", "ETIMEDOUT", "ENETUNREACH", "UND_ERR_SOCKET", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]) {
     assert.equal(read(caused(code)), "transient", code);
@@ -64,6 +100,19 @@ test("the caller's own bugs are nobody's evidence and never repeated", () => {
     new TypeError("Illegal invocation: function called with incorrect `this` reference."),
     new TypeError("RequestInit: duplex option is required when sending a body."),
     new ReferenceError("x is not defined"),
+    Object.assign(new Error('Requires net access to "a.example:443", run again with the --allow-net flag'), { name: "NotCapable" }),
+    new TypeError("Cannot reconstruct a Request with a used body."),
+    new TypeError("Input request's body is unusable"),
+    Object.assign(new TypeError("Request body already used"), { code: "ERR_BODY_ALREADY_USED" }),
+    new TypeError("Fetch API cannot load: ftp://a.example/"),
+    new TypeError("Url scheme 'ftp' not supported"),
+    new TypeError("fetch failed", { cause: new Error("integrity mismatch") }),
+    new TypeError("fetch failed", { cause: new Error("redirect count exceeded") }),
+    new TypeError("Fetch failed: Maximum number of redirects (20) reached"),
+    Object.assign(new TypeError("The response redirected too many times."), { code: "TooManyRedirects" }),
+    new TypeError("fetch failed", { cause: new Error("unexpected redirect") }),
+    new TypeError("Fetch failed: Encountered redirect while redirect mode is set to 'error'"),
+    Object.assign(new TypeError("UnexpectedRedirect fetching \"http://a.example/\"."), { code: "UnexpectedRedirect" }),
     caused("UND_ERR_INVALID_ARG"),
     new ConfigError("timeout: not a duration"),
   ]) assert.equal(read(error), "defect", error.message);

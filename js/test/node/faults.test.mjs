@@ -2,6 +2,9 @@
 
 import { forbear, reportOf } from "forbear";
 import { performer } from "../support/perform.mjs";
+import { requestScenarios } from "../support/requests.mjs";
 import { scenarios } from "../support/scenarios.mjs";
 
-scenarios({ name: "node", perform: performer({ forbear, reportOf }) });
+const node = { name: "node", perform: performer({ forbear, reportOf }) };
+scenarios(node);
+requestScenarios(node);

@@ -15,9 +15,9 @@ const WATCHING = { minCalls: 1000, windowCalls: 1000, consecutiveFailures: false
 
 let guards = 0;
 
-/** `runtime`: its name, and how it performs an order (perform.mjs). */
-export function scenarios(runtime) {
-  async function call(upstream, { guard = {}, ...order } = {}) {
+/** Makes a call through a guard of its own, and tells what became of it. */
+export function caller(runtime) {
+  return async function call(upstream, { guard = {}, ...order } = {}) {
     const answer = await runtime.perform({ url: upstream.url, guard: { name: `guard ${++guards}`, retry: RETRY, breaker: WATCHING, ...guard }, ...order });
     // The Rust Worker joins signals by AbortSignal.any: where a signal lives no longer than its request, that leaks nothing.
     if (runtime.name !== "rust") assert.deepEqual(answer.shortcuts, [], "neither AbortSignal.any nor clone() is used");
@@ -29,7 +29,12 @@ export function scenarios(runtime) {
       stop: answer.report?.stopReason,
       evidence: told("recorded").map(({ counted }) => counted),
     };
-  }
+  };
+}
+
+/** `runtime`: its name, and how it performs an order (perform.mjs). */
+export function scenarios(runtime) {
+  const call = caller(runtime);
 
   // ——— connections ———
 

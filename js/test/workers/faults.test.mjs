@@ -2,6 +2,7 @@
 // references, other stream and URL rules). The same scenarios run on Node (js/test/node/faults.test.mjs).
 
 import { after, before, describe } from "node:test";
+import { requestScenarios } from "../support/requests.mjs";
 import { scenarios } from "../support/scenarios.mjs";
 import { startWorker } from "./support/workerd.mjs";
 
@@ -12,6 +13,8 @@ for (const date of ["2026-04-01", "2023-03-01"]) {
       worker = await startWorker(new URL("faults.worker.mjs", import.meta.url), { date });
     });
     after(() => worker?.stop());
-    scenarios({ name: "workerd", perform: (order) => worker.ask("/", order) });
+    const workerd = { name: "workerd", perform: (order) => worker.ask("/", order) };
+    scenarios(workerd);
+    requestScenarios(workerd);
   });
 }
