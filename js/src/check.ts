@@ -58,8 +58,8 @@ export function permitsOf(path: string, permits: unknown): number {
 
 /** What a clock gave that is not the runtime's. */
 export function timeOf(now: unknown): number {
-  if (typeof now !== "number") throw wrong("options.host.now()", now, "a number of ms");
-  return now;
+  if (!Number.isFinite(now)) throw wrong("options.host.now()", now, "a number of ms that is finite");
+  return now as number;
 }
 
 /** What a source of randomness gave that is not ours. Only what is below 1 can be a share of all that there are. */

@@ -59,7 +59,7 @@ class Hold<T> implements Follower {
 
   async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     this.#reading = true;
-    if (this.#disarm === undefined) this.#beat();
+    if (this.#disarm === undefined) this.#beat(false);
     try {
       const { done, value } = await this.#read();
       this.#reading = false;
@@ -94,12 +94,12 @@ class Hold<T> implements Follower {
   }
 
   /** Lets the engine hear of the call, and comes back while somebody reads. A read that finds no timer set begins anew. */
-  #beat(): void {
+  #beat(isDue: boolean): void {
     this.#disarm = undefined;
     const { site: { engine }, epoch, handle } = this.#call;
     if (this.#over || epoch !== engine.epoch) return;
     try {
-      const goesOn = (engine.wake(handle) & KIND) === WAIT; // or its lease has ended
+      const goesOn = ((isDue ? engine.due(handle) : engine.wake(handle)) & KIND) === WAIT; // or its lease has ended
       if (goesOn && this.#reading) this.#arm();
     } catch {
       // A host that fails: the next read tries again, or the lease ends.
@@ -112,7 +112,7 @@ class Hold<T> implements Follower {
       if (typeof callOff === "function") callOff();
     };
     // Heard once, and not while it is being set: a host's timer that fires then would nest ever deeper.
-    callOff = this.#call.site.engine.host.arm(this.#beatMs, () => this.#disarm === off && this.#beat(), true);
+    callOff = this.#call.site.engine.host.arm(this.#beatMs, () => this.#disarm === off && this.#beat(true), true);
     this.#disarm = off;
   }
 

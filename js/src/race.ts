@@ -92,7 +92,7 @@ export class Race<T> implements Follower {
       const last = this.#attempts.find(({ attempt }) => attempt === number);
       const timedOut = (dropped & (1 << number)) !== 0;
       this.#end();
-      this.#drop(dropped & ~(1 << number), timedOut);
+      this.#drop(dropped & ~(1 << number), timedOut, reason);
       if (last === undefined) this.#refuse(this.#timeout(), number, reason);
       else if (last.state === DROPPED) this.#refuse(last.result as TimeoutError, this.#sent, reason);
       else if (timedOut) this.#timeOut(last, reason);
@@ -102,7 +102,7 @@ export class Race<T> implements Follower {
       const reason = REFUSAL_REASONS[engine.reason]!;
       const policy = POLICIES[engine.policy]!;
       this.#end();
-      this.#drop(dropped, true);
+      this.#drop(dropped, true, reason);
       if (reason === "deadline-exceeded" && this.#sent > 0) return this.#refuse(this.#timeout(), this.#sent, reason);
       const retryAfterMs = delayMs < 0 ? undefined : delayMs;
       const error = new RejectedError({ reason, policy, stackName: stack.name, key: call.key, retryAfterMs, cause: this.#discarded });
@@ -273,7 +273,7 @@ export class Race<T> implements Follower {
     else this.#resolve(given as T);
   }
 
-  #timeOut(attempt: Attempt<T>, reason: StopReason, policy = cutBy(attempt)): void {
+  #timeOut(attempt: Attempt<T>, reason: StopReason, policy = cutBy(attempt, reason)): void {
     const error = this.#timeout(attempt, policy);
     if (attempt.state === FULFILLED) discard(attempt.result);
     attempt.abort(error);
@@ -292,10 +292,10 @@ export class Race<T> implements Follower {
   }
 
   /** Gives up the attempts of a set: for lack of time, or because another one won. */
-  #drop(set: number, timedOut: boolean): void {
+  #drop(set: number, timedOut: boolean, reason?: string): void {
     if (set === 0) return;
     for (const attempt of this.#attempts) {
-      if (set & (1 << attempt.attempt)) this.#giveUp(attempt, () => (timedOut ? this.#timeout(attempt) : superseded()));
+      if (set & (1 << attempt.attempt)) this.#giveUp(attempt, () => (timedOut ? this.#timeout(attempt, cutBy(attempt, reason)) : superseded()));
     }
     // One that timed out may still be what the call ends with.
     this.#attempts = this.#attempts.filter(({ state, result }) => state !== DROPPED || result instanceof TimeoutError);
@@ -314,7 +314,7 @@ export class Race<T> implements Follower {
     discard(result);
   }
 
-  #timeout(attempt?: Attempt<T>, policy = cutBy(attempt)): TimeoutError {
+  #timeout(attempt?: Attempt<T>, policy: TimeoutError["policy"] = "deadline"): TimeoutError {
     const { site: { engine, stack }, startedAt, key } = this.#call;
     return new TimeoutError({
       policy,
@@ -327,11 +327,13 @@ export class Race<T> implements Follower {
   }
 }
 
-/** Which limit ended an attempt, or the call between attempts. Told by its age: the engine knows, but does not say. */
-function cutBy<T>(attempt: Attempt<T> | undefined): "attemptTimeout" | "deadline" {
-  if (attempt === undefined) return "deadline";
-  const { engine, stack } = attempt.call.site;
-  return engine.now - attempt.startedAt >= stack.attemptLimitMs ? "attemptTimeout" : "deadline";
+/**
+ * Which limit ended an attempt. Where the call ends for lack of time it may be either, which is told by the attempt's age, since
+ * the engine does not say; anywhere else it was its own, however old it is by a clock that was set back.
+ */
+function cutBy<T>({ call, startedAt }: Attempt<T>, reason: string | undefined): TimeoutError["policy"] {
+  const { engine, stack } = call.site;
+  return reason !== "deadline-exceeded" || engine.now - startedAt >= stack.attemptLimitMs ? "attemptTimeout" : "deadline";
 }
 
 function superseded(): DOMException {

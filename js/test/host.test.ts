@@ -101,6 +101,18 @@ test("a part of the host may be replaced; guards on another host have state of t
   assert.equal(await here.execute(() => 2), 2, "the breaker reads that host's clock");
 });
 
+test("on a clock with fractions a rate limiter grants what its rate says", () => {
+  const { host, guard } = shim();
+  const limited = guard({ rateLimiter: { rate: 1_000_000, interval: "1s" } });
+  const began = (host.time = 17.25);
+  let granted = 0;
+  for (let micros = 0; micros < 100_000; micros++) {
+    host.time = began + micros / 1_000;
+    if (limited.tryAcquire()) granted++;
+  }
+  assert.equal(granted, 100_000);
+});
+
 test("on Workers one call wakes another only where the runtime hands promises over between requests", () => {
   const world = globalThis as { Cloudflare?: object };
   assert.equal(workersHost().wakesOthers(), false);

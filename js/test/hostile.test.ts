@@ -7,7 +7,7 @@ import { reportOf, TimeoutError } from "../src/index.js";
 import { face } from "../src/face.js";
 import { DEFAULTS } from "../src/generated/vocabulary.js";
 import { FakeHost, quiet, reasonOf, standOf } from "./support/host.js";
-import { engineModule, shim, trap } from "./support/shim.js";
+import { engineModule, faceOn, shim, trap } from "./support/shim.js";
 import { hang, status, Upstream } from "./support/upstream.js";
 
 const URL_A = "https://a.example/";
@@ -43,6 +43,23 @@ test("a value that throws when it is read is discarded without harm when it is l
   await host.pass(5_000);
   assert.equal(await pending, 2);
 });
+
+for (const given of [NaN, Infinity, -Infinity]) {
+  test(`a host whose now gives ${given} at any time: every call ends, and the guard works on`, async () => {
+    for (let good = 1; good < 8; good++) {
+      const fake = new FakeHost();
+      let readings = 0;
+      const host = { now: () => (readings++ === good ? given : fake.time), arm: fake.arm, random: fake.random };
+      const { forbear } = faceOn(fake);
+      const stack = forbear({ retry: { attempts: 3, budget: false }, timeout: { attempt: 100, total: 1_000 }, bulkhead: { concurrency: 1, queue: 2 } }, { host });
+      const calls = [0, 1].map(() => stack.execute(({ signal }) => hang(signal)));
+      await Promise.all([Promise.allSettled(calls), fake.pass(5_000)]);
+      assert.equal(fake.timers.length, 0);
+      await fake.pass(60_000);
+      assert.equal(await stack.execute(() => "fine"), "fine");
+    }
+  });
+}
 
 for (const name of ["now", "wallNow", "wakesOthers", "arm", "random"] as const) {
   test(`a host whose ${name} throws at any time: every call ends with what its attempt brought`, async () => {

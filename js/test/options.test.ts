@@ -235,7 +235,7 @@ test("a host's clock and randomness that give something else say at the first ca
   const words = "expected a whole number from 0 up to 2⁵³, without it, or what Math.random() gives";
   for (const [name, given, allowed] of [
     ...[NaN, Infinity, -1, 2 ** 53, "5", 5n, undefined, null, {}].map((given) => ["random", given, words] as const),
-    ...[undefined, "5", 5n, new Date(0), Symbol("s")].map((given) => ["now", given, "expected a number of ms"] as const),
+    ...[undefined, "5", 5n, new Date(0), Symbol("s"), NaN, Infinity, -Infinity].map((given) => ["now", given, "expected a number of ms that is finite"] as const),
   ]) {
     const { forbear } = faceOn();
     const guard = forbear(LIMITED, { host: { [name]: () => given } });

@@ -3,7 +3,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeHost, quiet } from "./support/host.js";
+import type { Config, RejectedError, TimeoutError } from "../src/index.js";
+import { FakeHost, quiet, reasonOf } from "./support/host.js";
 import { shim } from "./support/shim.js";
 import { hang, status } from "./support/upstream.js";
 
@@ -11,16 +12,20 @@ const URL_A = "https://a.example/";
 const HOURS = 3 * 3_600_000;
 /** When the clock goes wrong, and by how much it is wrong from then on. */
 const STEP_AT = 120;
-const STEPS = { "by nothing": 0, "back by 1 ms": -1, "back by 10 s": -10_000, "back by 120 s": -120_000, "forward by hours": HOURS };
-/** How long a line may stand still: a step back of less than a minute is waited for, a longer one for a second. */
-const HELD_MS: Record<keyof typeof STEPS, number> = { "by nothing": 0, "back by 1 ms": 1, "back by 10 s": 10_000, "back by 120 s": 1_250, "forward by hours": 0 };
+const STEPS = {
+  "by nothing": 0, "forward by hours": HOURS,
+  ...Object.fromEntries([1, 400, 500, 600, 1_000, 5_000, 10_000, 30_000, 59_000, 60_000, 61_000, 90_000, 120_000, 3_600_000].map((ms) => [`back by ${ms} ms`, -ms])),
+};
+/** How long a clock's steps may keep anybody waiting. */
+const HELD_MS = 1_000;
 
 /** A host whose timers know the time, and whose clock may not. */
 class MisledHost extends FakeHost {
   readonly began = this.time;
   stopped = false;
   step = 0;
-  override now = (): number => (this.stopped ? this.began : this.time + (this.since >= STEP_AT ? this.step : 0));
+  stepAt = STEP_AT;
+  override now = (): number => (this.stopped ? this.began : this.time + (this.since >= this.stepAt ? this.step : 0));
 
   get since(): number {
     return this.time - this.began;
@@ -59,7 +64,7 @@ for (const hinted of [true, false]) {
       const world = crowd(host, 100);
       const payments = world.guard({ bulkhead: { concurrency: 2, queue: 20, queueTimeout: false } });
       const calls = numbers(12).map((number) => payments.execute(world.call(number)));
-      await host.pass(2_000 + HELD_MS[how as keyof typeof STEPS]);
+      await host.pass(2_000 + HELD_MS);
       await Promise.all(calls);
       // Without hints a row may pass another. Whoever was not heard of for hours has lost its place.
       const most = step === HOURS ? 12 : hinted ? 0 : 4;
@@ -74,7 +79,7 @@ for (const hinted of [true, false]) {
       const world = crowd(host, 0);
       const limited = world.guard({ rateLimiter: { rate: 10, interval: "1s", burst: 2, wait: "1m" } });
       const calls = numbers(12).map((number) => limited.execute(world.call(number)));
-      await host.pass(2_000 + HELD_MS[how as keyof typeof STEPS]);
+      await host.pass(2_000 + HELD_MS);
       await Promise.all(calls);
       assert.deepEqual(order(world.sent), numbers(12));
       // Hours earn one burst more.
@@ -120,10 +125,9 @@ for (const [how, step] of Object.entries(STEPS)) {
         return attempt === 1 ? hang(signal) : new Promise((resolve) => host.arm(30, () => resolve(status(200))));
       }, { idempotent: true });
     });
-    const held = HELD_MS[how as keyof typeof STEPS];
     // A jump of hours is past every limit: then time is up instead.
     if (step === HOURS) await Promise.all([Promise.allSettled(calls), host.pass(500)]);
-    else await Promise.all([Promise.all(calls), host.pass(500 + held)]);
+    else await Promise.all([Promise.all(calls), host.pass(500 + HELD_MS)]);
     const hedges = sent.filter(({ attempt }) => attempt > 1);
     for (const { number, at } of hedges) assert.ok(at >= number * 10 + 100, `${number} at ${at}`);
     if (step !== HOURS) assert.deepEqual(order(hedges).sort((a, b) => a - b), numbers(10));
@@ -132,6 +136,53 @@ for (const [how, step] of Object.entries(STEPS)) {
     assert.equal(engine.ask((exports) => exports.in_flight(), -1), 0);
   });
 }
+
+/** Each ends a call that hangs, and says how and when. */
+const ENDS: readonly [what: string, config: Config, policy: string, afterMs: number][] = [
+  ["its own limit", { timeout: { total: 500 } }, "deadline", 500],
+  ["an attempt's limit", { timeout: { attempt: 500, total: "1m" } }, "attemptTimeout", 500],
+  ["the limits of two attempts", { timeout: { attempt: 200, total: "1m" }, retry: { attempts: 2, budget: false, backoff: { base: 100, jitter: "none" } } }, "attemptTimeout", 500],
+];
+
+for (const [what, config, policy, afterMs] of ENDS) {
+  const endOf = async (host: MisledHost, withinMs: number): Promise<void> => {
+    const { guard } = shim(host);
+    const ends = reasonOf(guard(config).execute(({ signal }) => hang(signal), { idempotent: true })) as Promise<TimeoutError>;
+    let endedAt = -1;
+    void ends.then(() => (endedAt = host.since));
+    await host.pass(withinMs);
+    assert.ok(endedAt >= afterMs && endedAt <= withinMs, `ended after ${endedAt} ms`);
+    assert.equal((await ends).policy, policy);
+    assert.equal(host.timers.length, 0);
+  };
+
+  test(`a call ends by ${what} within a second of its time, however far the clock is set back, and whenever`, async () => {
+    for (const step of Object.values(STEPS).filter((step) => step <= 0)) {
+      for (const stepAt of [1, 120, 250, 499]) await endOf(Object.assign(new MisledHost(), { step, stepAt }), afterMs + HELD_MS);
+    }
+  });
+
+  test(`a call ends by ${what} in time though the clock stands still`, () => endOf(Object.assign(new MisledHost(), { stopped: true }), afterMs));
+}
+
+test("retryAfterMs goes down while the clock is set back, and a refusal keeps its word within a second", async () => {
+  for (const step of Object.values(STEPS).filter((step) => step <= 0)) {
+    const host = Object.assign(new MisledHost(), { step });
+    const { guard } = shim(host);
+    const service = guard({ breaker: { consecutiveFailures: 1, openFor: "5s", openJitter: 0 } });
+    await reasonOf(service.execute(() => Promise.reject(new Error("lost"))));
+    const words: number[] = [];
+    for (;;) {
+      const end: unknown = await service.execute(() => "fine").catch((error: RejectedError) => error.retryAfterMs);
+      if (end === "fine") break;
+      words.push(end as number);
+      assert.ok(words.length < 65, `${step}: still refused after ${host.since} ms`);
+      await host.pass(100);
+    }
+    assert.ok(host.since >= 5_000 && host.since <= 5_000 + HELD_MS, `${step}: ${host.since}`);
+    for (let i = 0; i + 12 < words.length; i++) assert.ok(words[i + 12]! < words[i]!, `${step}: it stands at ${words[i]}`);
+  }
+});
 
 test("the clock stands still: a hedge is sent when its timer rings, and not before", async () => {
   const host = Object.assign(new MisledHost(), { stopped: true });

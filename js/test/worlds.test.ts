@@ -22,6 +22,8 @@ async function world(seed: number, traps: boolean): Promise<void> {
   const host = new FakeHost();
   host.random = () => Math.floor(rng() * 2 ** 53);
   host.wakesOthers = () => seed % 2 === 0;
+  let setBy = 0;
+  host.now = () => host.time + setBy;
   const { engine, guard } = shim(host);
   const bodies: Watched[] = [];
 
@@ -79,7 +81,8 @@ async function world(seed: number, traps: boolean): Promise<void> {
 
   for (let step = 0; step < 12; step++) {
     await host.pass(Math.floor(rng() * 400));
-    if (rng() < 0.2) host.time += pick(-50, 5_000, 3_600_000); // the clock is set, or the host was busy
+    if (rng() < 0.2) host.time += pick(-50, 5_000, 3_600_000); // timers are late, or early
+    if (rng() < 0.2) setBy += pick(-700, -30_000, -3_600_000, 60_000); // the clock is set, and timers go on
     if (rng() < 0.1) pick(...signals).controller.abort("gone");
     if (rng() < 0.3) for (const wake of [...engine.sleepers.values()]) wake();
     if (traps && rng() < 0.3) trap(engine);

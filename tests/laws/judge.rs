@@ -40,10 +40,8 @@ pub struct Caller {
     pub promise: Promise,
     /// Until when it waits before a repeat; what it was paid with goes back if it never comes.
     pub backoff: Option<Instant>,
-    /// When the host's timer rings.
+    /// When the host wakes it.
     pub timer: Option<u64>,
-    /// Whether it rings before the time that it was set for, and so proves nothing.
-    pub is_early: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,7 +160,6 @@ impl Caller {
             promise: Promise::NONE,
             backoff: None,
             timer: None,
-            is_early: false,
         }
     }
 

@@ -21,7 +21,7 @@ impl HostMillis {
         }
         let span = millis - *self.first.get_or_insert(millis);
         let whole = span as i64;
-        let rest = ((span - whole as f64) * NANOS_PER_MILLI) as i64;
+        let rest = nearest((span - whole as f64) * NANOS_PER_MILLI);
         let nanos = FIRST.saturating_add(whole.saturating_mul(NANOS_PER_MILLI as i64)).saturating_add(rest);
         HostTime::from_nanos(nanos.max(0) as u64)
     }
@@ -29,7 +29,12 @@ impl HostMillis {
 
 /// A span in milliseconds; none when negative or not a number.
 pub fn span(millis: f64) -> Option<Duration> {
-    (millis >= 0.0).then(|| Duration::from_nanos((millis * NANOS_PER_MILLI) as u64))
+    (millis >= 0.0).then(|| Duration::from_nanos(nearest(millis * NANOS_PER_MILLI) as u64))
+}
+
+/// A microsecond is no double: cut off instead of rounded, every other one would lack a nanosecond.
+fn nearest(nanos: f64) -> i64 {
+    (nanos + if nanos < 0.0 { -0.5 } else { 0.5 }) as i64
 }
 
 pub const NANOS_PER_MILLI: f64 = 1e6;
@@ -56,6 +61,24 @@ mod tests {
         }
         assert_eq!(after(5.0, 5.0, 5.25), 250_000);
         assert_eq!(after(5.0, 5.25, 7.0), 1_750_000);
+    }
+
+    #[test]
+    fn a_clock_with_fractions_loses_no_nanosecond() {
+        for first in [0.0, 16.125, 86_400_000.5] {
+            let mut time = HostMillis::new();
+            let begin = time.read(first);
+            for micros in 0..100_000_u32 {
+                let now = time.read(first + f64::from(micros) / 1_000.0);
+                assert_eq!(now.since(begin).as_nanos(), u64::from(micros) * 1_000, "{first} {micros}");
+                assert_eq!(
+                    begin.since(time.read(first - f64::from(micros) / 1_000.0)).as_nanos(),
+                    u64::from(micros) * 1_000
+                );
+            }
+        }
+        assert_eq!(span(1.001), Some(Duration::from_nanos(1_001_000)));
+        assert_eq!(span(4.35), Some(Duration::from_nanos(4_350_000)));
     }
 
     #[test]
