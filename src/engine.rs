@@ -186,7 +186,7 @@ impl Engine {
         let mut verb = self.open(now, random);
         let Some(index) = self.calls.find(call) else { return Decision::UNGUARDED };
         if let Some(at) = self.calls.get(index).and_then(|call| call.due_at.or_none()) {
-            verb.now = self.clock.reach(at);
+            verb.now = self.clock.reach(at, now);
         }
         self.take_turn(index, &mut verb, Input::Wakes)
     }
@@ -250,8 +250,12 @@ impl Engine {
             call: (!matches!(step, Step::Reject(_) | Step::Unguarded)).then_some(call.id),
             step,
             drop: core::mem::take(&mut call.drop),
-            // As the host will read it: as far from this verb's own reading as it is from the engine's now.
-            at: at.or_none().map(|at| verb.host + at.since(verb.now)),
+            // As the host will read it: as far from this verb's own reading as it is from the engine's now. Who is refused
+            // comes again without a timer, so its reading must get there even if it lags.
+            at: at.or_none().map(|at| {
+                let lag = if matches!(step, Step::Reject(_)) { self.clock.lag(verb.host) } else { Duration::ZERO };
+                verb.host + at.since(verb.now) + lag
+            }),
         };
         match lease {
             Some(until) => self.calls.lease(index, until),

@@ -228,12 +228,23 @@ impl Clock {
         line.now
     }
 
-    /// The engine's time, where a timer that was set for `instant` has rung: it is not earlier, whatever the host's clock says.
-    pub fn reach(&mut self, instant: Instant) -> Instant {
-        let Some(line) = &mut self.line else { return Instant::ORIGIN };
+    /// The engine's time at this reading, where a timer that was set for `instant` has rung: it is not earlier, whatever the
+    /// host's clock says. A clock that is far behind its own timer was set back, and goes on from here.
+    pub fn reach(&mut self, instant: Instant, host: HostTime) -> Instant {
+        let (now, host) = (self.read(host), host.min(LATEST));
+        let Some(line) = &mut self.line else { return now };
         // No later than a reading can be: a limit of centuries must not use up time.
-        line.now = line.now.max(instant.min(Instant::ORIGIN + Duration(LATEST.0)));
+        line.now = now.max(instant.min(Instant::ORIGIN + Duration(LATEST.0)));
+        if line.now.since(line.place(host)) >= STEP_BACK {
+            (line.host, line.anchor, line.set_back) = (host.0, line.now, None);
+        }
         line.now
+    }
+
+    /// How much later the engine's time is than this reading alone would have it; no more than is waited out.
+    #[must_use]
+    pub fn lag(&self, host: HostTime) -> Duration {
+        self.line.map_or(Duration::ZERO, |line| line.now.since(line.place(host.min(LATEST))).min(STEP_BACK))
     }
 
     /// The latest instant seen, without a reading; `None` before the first one.
@@ -338,11 +349,11 @@ mod tests {
         let start = clock.read(at(1_000_000));
         // Set back by just as long as the wait: the clock alone shows nothing.
         assert_eq!(clock.read(at(1_000_000)), start);
-        assert_eq!(elapsed(clock.reach(start + Duration::from_secs(30))), 30_000);
-        assert_eq!(elapsed(clock.read(at(1_000_000))), 30_000);
+        assert_eq!(elapsed(clock.reach(start + Duration::from_secs(30), at(1_000_000))), 30_000);
+        assert_eq!(elapsed(clock.read(at(1_000_001))), 30_001);
         assert_eq!(elapsed(clock.read(at(1_000_700))), 30_700);
         // A timer that rings late changes nothing.
-        assert_eq!(elapsed(clock.reach(start)), 30_700);
+        assert_eq!(elapsed(clock.reach(start, at(1_000_700))), 30_700);
     }
 
     #[test]

@@ -223,6 +223,15 @@ impl Verbs for BrokenEngine {
         self.keep(decision)
     }
 
+    fn due(&mut self, call: CallId, now: HostTime, random: u64) -> Decision {
+        let before = self.told.get(&call.as_u64()).copied();
+        if let (Defect::SendsTwice, Some(Decision { step: Step::Send(_), .. })) = (self.defect, before) {
+            return before.unwrap();
+        }
+        let decision = self.engine.due(call, now, random);
+        self.keep(decision)
+    }
+
     fn wake(&mut self, call: CallId, now: HostTime, random: u64) -> Decision {
         let before = self.told.get(&call.as_u64()).copied();
         if let (Defect::SendsTwice, Some(Decision { step: Step::Send(_), .. })) = (self.defect, before) {

@@ -144,7 +144,7 @@ impl World {
 /// Verbs that name a call from before mean another one to an engine that did not see it.
 fn speaks_of_before(said: &Said, calls: usize) -> bool {
     match said.op {
-        Op::Settle { call, .. } | Op::Wake { call } | Op::Cancel { call } => {
+        Op::Settle { call, .. } | Op::Due { call } | Op::Wake { call } | Op::Cancel { call } => {
             !matches!(call, Handle::Call(number) if number >= calls)
         }
         Op::Admit { .. } | Op::Operate { .. } => false,

@@ -40,8 +40,10 @@ pub struct Caller {
     pub promise: Promise,
     /// Until when it waits before a repeat; what it was paid with goes back if it never comes.
     pub backoff: Option<Instant>,
-    /// When the host wakes it.
+    /// When the host's timer rings.
     pub timer: Option<u64>,
+    /// Whether it rings before the time that it was set for, and so proves nothing.
+    pub is_early: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,6 +162,7 @@ impl Caller {
             promise: Promise::NONE,
             backoff: None,
             timer: None,
+            is_early: false,
         }
     }
 

@@ -17,6 +17,7 @@ use forbear::{
 pub trait Verbs {
     fn admit(&mut self, stack: StackId, key: Key, facts: Facts, now: HostTime, random: u64) -> Decision;
     fn settle(&mut self, call: CallId, attempt: u8, outcome: Outcome, now: HostTime, random: u64) -> Decision;
+    fn due(&mut self, call: CallId, now: HostTime, random: u64) -> Decision;
     fn wake(&mut self, call: CallId, now: HostTime, random: u64) -> Decision;
     fn cancel(&mut self, call: CallId, now: HostTime) -> Decision;
     fn operate(&mut self, stack: StackId, key: Key, action: Action, now: HostTime, random: u64);
@@ -55,6 +56,10 @@ impl Verbs for Engine {
 
     fn settle(&mut self, call: CallId, attempt: u8, outcome: Outcome, now: HostTime, random: u64) -> Decision {
         self.settle(call, attempt, outcome, now, random)
+    }
+
+    fn due(&mut self, call: CallId, now: HostTime, random: u64) -> Decision {
+        self.due(call, now, random)
     }
 
     fn wake(&mut self, call: CallId, now: HostTime, random: u64) -> Decision {
@@ -136,6 +141,7 @@ impl Verbs for Engine {
 pub enum Op {
     Admit { stack: usize, name: Option<u16>, facts: Facts },
     Settle { call: Handle, attempt: u8, outcome: Outcome },
+    Due { call: Handle },
     Wake { call: Handle },
     Cancel { call: Handle },
     Operate { stack: usize, name: Option<u16>, action: Action },
@@ -183,6 +189,7 @@ impl Player {
             Op::Settle { call, attempt, outcome } => {
                 Some(self.engine.settle(self.handle(call), attempt, outcome, now, random))
             }
+            Op::Due { call } => Some(self.engine.due(self.handle(call), now, random)),
             Op::Wake { call } => Some(self.engine.wake(self.handle(call), now, random)),
             Op::Cancel { call } => Some(self.engine.cancel(self.handle(call), now)),
             Op::Operate { stack, name, action } => {
@@ -282,6 +289,10 @@ fn line(Said { op, now, random }: &Said, calls: &mut usize) -> String {
             if let Some(latency) = outcome.latency {
                 put("latencyMs", latency.as_millis_ceil().to_string());
             }
+        }
+        Op::Due { call } => {
+            put("verb", quoted("due"));
+            put("call", handle(call));
         }
         Op::Wake { call } => {
             put("verb", quoted("wake"));

@@ -40,6 +40,8 @@ pub struct World {
     first: Option<HostTime>,
     latest: HostTime,
     last: Instant,
+    /// The latest instant whose timer has rung.
+    rung: Instant,
     /// Whether the engine's time can be said exactly: no clock was set back or stood still.
     exact: bool,
     hints: VecDeque<usize>,
@@ -107,6 +109,7 @@ impl World {
             first: None,
             latest: HostTime::from_nanos(0),
             last: Instant::PAST,
+            rung: Instant::PAST,
             exact: true,
             hints: VecDeque::new(),
             seen: BTreeSet::new(),
@@ -183,7 +186,8 @@ impl World {
                 match place {
                     Some(place) => self.attempt_ends(call, place),
                     None if self.callers[call].state == State::Held && chance(&mut self.rng, 30) => self.cancel(call),
-                    None => self.wake(call),
+                    None if self.callers[call].is_early => self.wake(call),
+                    None => self.due(call),
                 }
             }
         }
@@ -286,6 +290,19 @@ impl World {
         Ok(())
     }
 
+    /// The timer that was set for what was promised has rung, on time or late: it has come, whatever the host's clock says.
+    fn due(&mut self, call: usize) -> Result<(), Violation> {
+        let (host, promised) = (self.reading_of(call), self.callers[call].promise.at);
+        let watched = self.is_watched();
+        let answered = self.say(Op::Due { call: Handle::Call(call) }, host, watched)?;
+        if let Some(promised) = promised
+            && answered.now < promised
+        {
+            broken!(2, "the timer for {promised:?} has rung, and it is {:?}", answered.now);
+        }
+        self.obey(call, Verb::Wake, &answered)
+    }
+
     fn wake(&mut self, call: usize) -> Result<(), Violation> {
         if !matches!(self.callers[call].state, State::Live | State::Held) {
             return Ok(());
@@ -322,6 +339,11 @@ impl World {
     fn say(&mut self, op: Op, host: HostTime, watched: bool) -> Result<Answered, Violation> {
         let before = watched.then(|| self.player.snapshots(host));
         let expected = self.player.engine.instant(host);
+        let rung = match op {
+            Op::Due { call: Handle::Call(call) } => self.callers[call].promise.at.unwrap_or(Instant::PAST),
+            _ => Instant::PAST,
+        };
+        self.rung = self.rung.max(rung);
         let said = Said { op, now: host, random: self.rng.word() >> 11 };
         self.said.push(said);
         let player = &mut self.player;
@@ -340,7 +362,7 @@ impl World {
         self.first.get_or_insert(host);
         self.latest = self.latest.max(host);
         let now = self.player.engine.instant(host);
-        self.judge_time(expected, now)?;
+        self.judge_time(expected.max(rung), now)?;
         if let Some((law, text)) = self.journal.borrow_mut().faults.pop() {
             broken!(law, "{text}");
         }
@@ -349,12 +371,13 @@ impl World {
         let unguarded = Decision { call: None, step: Step::Unguarded, drop: Default::default(), at: None };
         let decision = answer.unwrap_or(unguarded);
         self.see(&decision, &events);
-        let same = before.map(|before| before == self.player.snapshots(host));
+        // Snapshots hold ages: of two instants they differ.
+        let same = before.filter(|_| now == expected).map(|before| before == self.player.snapshots(host));
         let answered = Answered { decision, events, now, host, same };
         let caller = match op {
-            Op::Wake { call: Handle::Call(call) } | Op::Cancel { call: Handle::Call(call) } => {
-                Some(&self.callers[call])
-            }
+            Op::Due { call: Handle::Call(call) }
+            | Op::Wake { call: Handle::Call(call) }
+            | Op::Cancel { call: Handle::Call(call) } => Some(&self.callers[call]),
             Op::Settle { call: Handle::Call(call), .. } => Some(&self.callers[call]),
             _ => None,
         };
@@ -391,7 +414,8 @@ impl World {
         }
         self.last = now;
         let first = self.first.unwrap_or(self.latest);
-        let passed = Instant::ORIGIN + self.latest.since(first);
+        // Timers of requests whose clocks lag are ahead of what was read.
+        let passed = (Instant::ORIGIN + self.latest.since(first)).max(self.rung);
         if self.exact && now != passed {
             broken!(2, "it is {now:?} and should be {passed:?}");
         }
@@ -488,12 +512,16 @@ impl World {
             return None;
         }
         let rng = &mut self.rng;
+        self.callers[call].is_early = false;
         if !chance(rng, self.habits.late) {
             return Some(self.clock.saturating_add(delay));
         }
         match below(rng, 4) {
             0 => None,
-            1 => Some(self.clock.saturating_add(delay / 2)),
+            1 => {
+                self.callers[call].is_early = true;
+                Some(self.clock.saturating_add(delay / 2))
+            }
             _ => Some(self.clock.saturating_add(delay).saturating_add(pick(rng, &[1, 40, 900, 4_000]))),
         }
     }
