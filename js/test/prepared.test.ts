@@ -51,6 +51,20 @@ test("an attempt that timed out in prepare is sent again, whatever its method: n
   assert.deepEqual([(await pending).status, upstream.sent.length, reportOf(await pending)?.attempts], [200, 1, 2]);
 });
 
+test("nothing is hedged before it is sent: a slow prepare may still make of a GET what must not arrive twice", async () => {
+  for (const [method, sent] of [["POST", 1], ["GET", 2]] as const) {
+    const { host, guard } = shim();
+    const upstream = new Upstream(() => new Promise((resolve) => void host.arm(1_000, () => resolve(status(200)))));
+    const prepare = async (request: Request): Promise<Request> => {
+      await new Promise<void>((resolve) => void host.arm(200, resolve));
+      return new Request(request, { method });
+    };
+    const pending = guard({ hedge: { after: 50 } }, { fetch: upstream.fetch }).fetch(URL_A, {}, { prepare });
+    await host.pass(10_000);
+    assert.deepEqual([(await pending).status, upstream.sent.length], [200, sent]);
+  }
+});
+
 test("what prepare makes of a request decides whether it is repeated", async () => {
   const post = { method: "POST", headers: { "idempotency-key": "7" } };
   const cases: [RequestInit, (request: Request) => Request | void, number][] = [

@@ -105,9 +105,13 @@ impl Turn<'_> {
     /// Starts what is due, if the gates let it.
     pub fn go_on(&mut self) -> Ruling {
         if self.call.want == Want::Nothing && self.call.hedge_at <= self.now() {
-            self.call.want = Want::Hedge;
-            self.call.dice = self.verb.rng.word();
-            self.call.waiting.since = Instant::NEVER;
+            if self.call.running().all(|(_, attempt)| attempt.is_sent) {
+                self.call.want = Want::Hedge;
+                self.call.dice = self.verb.rng.word();
+                self.call.waiting.since = Instant::NEVER;
+            } else {
+                self.plan_hedge(); // nobody knows yet what is sent, and whether two of it may arrive
+            }
         }
         match self.call.want {
             Want::Primary(due) if due <= self.now() => {}
