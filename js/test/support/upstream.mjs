@@ -122,8 +122,9 @@ export const resetBody = (response) => {
 };
 
 /** A body that goes on for as long as somebody takes it. */
-export const endless = (code = 200, headers = {}) => (response) => {
+export const endless = (code = 200, headers = {}) => (response, { method }) => {
   response.writeHead(code, headers);
+  if (method === "HEAD") return response.end(); // whatever is written there is taken at once
   const chunk = Buffer.alloc(16_384, "x");
   const more = () => {
     while (!response.destroyed && response.write(chunk));

@@ -10,6 +10,8 @@ export const engines = {
   /** The verb that traps when it is next said. */
   deadly: undefined,
   inFlight: () => [...living].reduce((sum, exports) => sum + exports.in_flight(), 0),
+  /** How much memory they have. */
+  bytes: () => [...living].reduce((sum, { memory }) => sum + memory.buffer.byteLength, 0),
 };
 
 WebAssembly.Instance = function (module, imports) {

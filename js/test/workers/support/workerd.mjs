@@ -22,7 +22,7 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]]) process.once(s
  * Starts workerd with the Worker of this URL. It is bound to itself as `SELF`, to the Workers of `services` by their names,
  * to the texts of `vars`, and to Durable Objects, by the names of their own classes, of `objects`. Ends with `stop()`, and at the latest with this process.
  */
-export async function startWorker(url, { services = {}, vars = {}, objects = {}, flags = [], date = "2026-04-01" } = {}) {
+export async function startWorker(url, { services = {}, vars = {}, objects = {}, flags = [], date = "2026-04-01", inspected = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "forbear-workerd-"));
   let child;
   let said = "";
@@ -60,13 +60,17 @@ export async function startWorker(url, { services = {}, vars = {}, objects = {},
       );
     `);
 
-    child = spawn(wrangler("workerd").default, ["serve", "--experimental", "--control-fd=3", join(folder, "config.capnp")], {
+    const inspector = inspected ? ["--inspector-addr=127.0.0.1:0"] : [];
+    child = spawn(wrangler("workerd").default, ["serve", "--experimental", "--control-fd=3", ...inspector, join(folder, "config.capnp")], {
       stdio: ["ignore", "pipe", "pipe", "pipe"],
     });
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (words) => (said += words));
-    const origin = `http://127.0.0.1:${await portOf(child)}`;
+    const ports = await portsOf(child);
+    const origin = `http://127.0.0.1:${ports.http}`;
     return {
       origin, stop,
+      /** Where its inspector is, if it was asked for. */
+      inspector: `http://127.0.0.1:${ports.inspector}`,
       /** Whatever workerd has printed so far. */
       log: () => said,
       /** Asks the Worker for JSON; with a body, by POST. */
@@ -103,8 +107,8 @@ async function bundle(source, outdir, folder) {
   return names.map((name) => `(name = ${text(name)}, ${name.endsWith(".wasm") ? "wasm" : "esModule"} = embed ${text(relative(folder, join(outdir, name)))})`);
 }
 
-/** workerd tells on the control pipe which port it got. */
-function portOf(child) {
+/** workerd tells on the control pipe which ports it got; that of its own inspector comes first. */
+function portsOf(child) {
   return new Promise((resolve, reject) => {
     let heard = "";
     const patience = setTimeout(() => reject(new Error(`no word within ${READY_WITHIN_MS} ms`)), READY_WITHIN_MS);
@@ -116,8 +120,8 @@ function portOf(child) {
     child.once("exit", (code, signal) => settle(reject, new Error(`it ended with ${signal ?? code}`)));
     child.stdio[3].setEncoding("utf8").on("data", (words) => {
       heard += words;
-      const port = /"event":"listen".*?"port":(\d+)/.exec(heard)?.[1];
-      if (port !== undefined) settle(resolve, port);
+      const [http, inspector] = ["listen", "listen-inspector"].map((event) => new RegExp(`"event":"${event}".*?"port":(\\d+)`).exec(heard)?.[1]);
+      if (http !== undefined) settle(resolve, { http, inspector });
     });
   });
 }
