@@ -17,6 +17,9 @@ pub struct Facts {
     pub replayable: bool,
     /// Whether the host prepares each attempt before it sends it, and says `sent` when it does.
     pub prepared: bool,
+    /// Whether a call around it has been counted already by the budget that both share: one first attempt, however often it is
+    /// guarded.
+    pub counted: bool,
     /// The caller's own limit; it only shortens the stack's deadline.
     pub timeout: Option<Duration>,
     /// How much it matters. Reserved: no policy reads it yet.
@@ -26,8 +29,15 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub(crate) const ANYBODYS: Self =
-        Self { repeat: Repeat::Freely, replayable: true, prepared: false, timeout: None, priority: 0, cost: 1 };
+    pub(crate) const ANYBODYS: Self = Self {
+        repeat: Repeat::Freely,
+        replayable: true,
+        prepared: false,
+        counted: false,
+        timeout: None,
+        priority: 0,
+        cost: 1,
+    };
 }
 
 impl Default for Facts {

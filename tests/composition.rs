@@ -534,6 +534,20 @@ fn a_repeat_that_nobody_hears_of_again_costs_no_work_beside_the_calls_once_its_l
 }
 
 #[test]
+fn a_call_that_its_budget_has_counted_further_out_is_not_counted_again_and_pays_for_its_repeats() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { retry: paid_retries(2), budget: reserve_of(1), ..StackConfig::OFF });
+    let counted = Facts { counted: true, ..Facts::default() };
+    let outer = script.admit(stack, at(0), "send 1");
+    let inner = script.admit_with(stack, counted, at(1), "send 1");
+    script.settle(inner, 1, failure(), at(10), "wait, drop 1, until 110");
+    let now = script.engine.instant(at(10));
+    let Counts { firsts, repeats, .. } = script.engine.budget(stack).unwrap().counts(Key::WHOLE, now);
+    assert_eq!((firsts, repeats), (1, 1));
+    script.settle(outer, 1, failure(), at(20), "done 1 budget-exceeded");
+}
+
+#[test]
 fn a_retry_that_comes_back_is_paid_for_again_and_its_call_counts_once() {
     let mut script = Script::new();
     let budget = paid_by_one_at_a_time();

@@ -156,7 +156,7 @@ impl Turn<'_> {
         let Some(slot) = self.call.running.and(self.call.kept).vacant() else { return self.wait() };
         self.desk.take(&self.stack.gates, self.call, slot, &mut asker, self.verb);
         let is_first = self.call.sent == 0;
-        if is_first {
+        if is_first && !self.call.facts.counted {
             self.call.is_counted = true;
             self.desk.deposit(self.stack, self.call.key, self.verb.now);
         }

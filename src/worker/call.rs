@@ -173,7 +173,7 @@ impl<'a> Call<'a> {
             Some(false) => Repeat::OnlyUnprocessed,
         };
         let Self { prepared, timeout, priority, cost, .. } = *self;
-        Facts { repeat, replayable, prepared, timeout, priority, cost }
+        Facts { repeat, replayable, prepared, timeout, priority, cost, ..Facts::default() }
     }
 }
 

@@ -89,7 +89,7 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, 
     fn begin(site: &'a Site, Order { key, facts, signal }: Order) -> (Self, Decision) {
         let (decision, now) = asked(|isolate| isolate.admit(site.stack, key.as_deref(), facts));
         let limits = OwnLimits { total: facts.timeout.into_iter().chain(site.limits.total).min(), ..site.limits };
-        let race = Race::new(signal.clone());
+        let race = Race::new(site.stack, signal.clone());
         let driver = Self { site, call: decision.call, key, signal, race, started: now, limits, now, sent: 0 };
         isolate::tell();
         (driver, decision)

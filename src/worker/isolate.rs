@@ -19,6 +19,7 @@ use crate::id::{CallId, StackId};
 use crate::key::Key;
 use crate::outcome::Outcome;
 use crate::random::Rng;
+use crate::registry::Kind;
 use crate::stack_config::StackConfig;
 use crate::time::HostTime;
 
@@ -43,6 +44,8 @@ std::thread_local! {
     /// What waits for the engine to be free, in order.
     static LATER: RefCell<VecDeque<Act>> = const { RefCell::new(VecDeque::new()) };
     static LISTENED: Cell<u64> = const { Cell::new(0) };
+    /// The stacks whose attempts are being polled, from the outermost to the innermost: what begins now is nested in them.
+    static AROUND: RefCell<Vec<StackId>> = const { RefCell::new(Vec::new()) };
 }
 
 type Act = Box<dyn FnOnce(&mut Isolate)>;
@@ -76,6 +79,14 @@ pub fn tell() {
             listener(&event);
         }
     }
+}
+
+/// Polls an attempt of this stack.
+pub fn within<T>(stack: StackId, poll: impl FnOnce() -> T) -> T {
+    AROUND.with_borrow_mut(|around| around.push(stack));
+    let polled = poll();
+    AROUND.with_borrow_mut(Vec::pop);
+    polled
 }
 
 /// Tells a listener what happens in a stack, until the subscription is dropped.
@@ -144,6 +155,7 @@ impl Isolate {
 impl Isolate {
     pub fn admit(&mut self, stack: StackId, key: Option<&str>, facts: Facts) -> (Decision, HostTime) {
         let (now, random) = self.moment();
+        let facts = Facts { counted: self.is_counted(stack), ..facts };
         let number = key.map_or(Key::WHOLE, |name| keys(|keys| keys.find(name)).unwrap_or(Key::NEW));
         let decision = self.engine.admit(stack, number, facts, now, random);
         if let (Key::NEW, Some(name), Some(call)) = (number, key, decision.call)
@@ -153,6 +165,13 @@ impl Isolate {
             keys(|keys| keys.learn(name, number));
         }
         (decision, now)
+    }
+
+    /// Whether a call around one of this stack has been counted by the budget that both share.
+    fn is_counted(&self, stack: StackId) -> bool {
+        let budget_of = |stack: StackId| self.engine.object(stack, Kind::Budget);
+        let shares = |outer: &StackId| budget_of(*outer).is_some_and(|budget| budget_of(stack) == Some(budget));
+        AROUND.with_borrow(|around| around.iter().any(shares))
     }
 
     pub fn settle(&mut self, call: CallId, attempt: AttemptNumber, outcome: Outcome) -> (Decision, HostTime) {
@@ -212,7 +231,7 @@ mod tests {
 
     use super::super::{Guard, share};
     use super::*;
-    use crate::{Key, Kind, Part};
+    use crate::{Key, Part};
 
     fn nested<T>(question: impl FnOnce() -> T) -> T {
         with(|_| question()).expect("the engine is free")

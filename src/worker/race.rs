@@ -10,7 +10,7 @@ use ::worker::wasm_bindgen::JsValue;
 use ::worker::{AbortController, AbortSignal};
 
 use crate::decision::{AttemptNumber, AttemptSet};
-use crate::id::CallId;
+use crate::id::{CallId, StackId};
 use crate::outcome::Outcome;
 use crate::registry::Kind;
 use crate::time::{Duration, HostTime};
@@ -18,9 +18,11 @@ use crate::time::{Duration, HostTime};
 use super::attempt::{Attempt, superseded, timed_out};
 use super::end::Discarded;
 use super::host::{Bell, Timer};
+use super::isolate::within;
 use super::outcome::discard;
 
 pub struct Race<T, E, F> {
+    stack: StackId,
     attempts: Vec<Runner<T, E, F>>,
     caller: Option<Caller>,
     /// What the last attempt given up had brought.
@@ -58,8 +60,8 @@ pub struct Ended<T, E> {
 }
 
 impl<T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Race<T, E, F> {
-    pub fn new(caller: Option<AbortSignal>) -> Self {
-        Self { attempts: Vec::new(), caller: caller.map(Caller::new), discarded: None }
+    pub fn new(stack: StackId, caller: Option<AbortSignal>) -> Self {
+        Self { stack, attempts: Vec::new(), caller: caller.map(Caller::new), discarded: None }
     }
 
     pub fn start(
@@ -83,7 +85,7 @@ impl<T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Race<T, E, F> {
             }
             for attempt in &mut self.attempts {
                 let State::Running(operation) = &mut attempt.state else { continue };
-                if let Poll::Ready(ended) = operation.as_mut().poll(cx) {
+                if let Poll::Ready(ended) = within(self.stack, || operation.as_mut().poll(cx)) {
                     attempt.state = State::Ended(ended);
                     return Poll::Ready(First::Ended(attempt.number));
                 }

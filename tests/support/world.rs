@@ -109,6 +109,7 @@ impl World {
             repeat: repeat(verb),
             replayable: verb["replayable"].as_bool().unwrap_or(true),
             prepared: verb["prepared"].as_bool().unwrap_or(false),
+            counted: false,
             timeout: span(verb, "timeoutMs"),
             priority: verb["priority"].as_u64().unwrap_or(0) as u8,
             cost: verb["cost"].as_u64().unwrap_or(1) as u32,

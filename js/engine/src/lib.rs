@@ -72,6 +72,7 @@ pub fn admit(stack: u32, key: u32, flags: u32, timeout_ms: f64, cost: u32, now: 
             repeat: repeat_of(flags),
             replayable: flags & 4 != 0,
             prepared: flags & 8 != 0,
+            counted: false, // nested guards that share a budget are refused
             timeout: host_time::span(timeout_ms),
             priority: (flags >> 8) as u8,
             cost,

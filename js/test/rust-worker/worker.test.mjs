@@ -65,6 +65,12 @@ test("an inner guard that refuses is a refusal for the outer one, which passes i
   assert.deepEqual(verdicts(answer), ["transient", "rejected"]);
 });
 
+test("guards that are nested and share a retry budget count each call once, and its repeats wherever they are made", async (t) => {
+  const upstream = await startUpstream(t, ok, ok, ok, ok, status(500), ok);
+  const guard = { timeout: false, retry: { ...RETRY, budget: { reserve: 5 } } };
+  assert.deepEqual(await worker.ask("/nested", { url: upstream.url, guard, shared: true, times: 10 }), { firsts: 10, repeats: 1 });
+});
+
 test("clients that reset their connections take their requests with them; what those held comes back, and others go on", async (t) => {
   const upstream = await startUpstream(t, stallHeaders);
   const order = { url: upstream.url, guard: { name: "left", retry: RETRY, timeout: { attempt: 200 }, bulkhead: { concurrency: 3 } } };

@@ -78,6 +78,7 @@ impl Host {
             repeat: repeat(bytes),
             replayable: bytes.chance(85),
             prepared: bytes.chance(20),
+            counted: false,
             timeout: bytes.chance(20).then(|| Duration::from_nanos(bytes.any())),
             priority: bytes.u8(),
             cost: if bytes.chance(95) { 1 } else { bytes.any() as u32 },

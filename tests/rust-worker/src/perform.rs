@@ -6,9 +6,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use forbear::event::VerdictWord;
+use forbear::policy::budget::Counts;
 use forbear::policy::circuit_breaker::CircuitBreaker;
-use forbear::worker::{Attempt, Config, Done, Failed, Guard, Restored};
-use forbear::{Kind, RefusalReason, StackConfig};
+use forbear::worker::{Attempt, Config, Done, Failed, Guard, Restored, share};
+use forbear::{Key, Kind, Part, RefusalReason, StackConfig};
 use worker::js_sys::{Array, Date, JSON};
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen_futures::spawn_local;
@@ -230,6 +231,9 @@ pub fn make_early() {
 
 /// A guard in a guard: the inner one hears of the outer one's patience by the attempt's signal.
 pub async fn nested(order: &JsValue) -> Result<JsValue> {
+    if is(order, "shared") {
+        return nested_under_one_budget(order).await;
+    }
     let (outer, outer_events) = guard_for(&get(order, "guard"))?;
     let (inner, inner_events) = guard_for(&get(order, "inner"))?;
     let inner = &inner;
@@ -246,6 +250,32 @@ pub async fn nested(order: &JsValue) -> Result<JsValue> {
     }
     answer.set("events", outer_events);
     answer.set("innerEvents", inner_events);
+    Ok(answer.done())
+}
+
+/// So many calls through a guard in a guard that share one budget: how many first attempts that has counted, and how many repeats.
+async fn nested_under_one_budget(order: &JsValue) -> Result<JsValue> {
+    let wrong = |error: forbear::ConfigError| worker::Error::RustError(error.to_string());
+    let Config { stack, .. } = Config::from_js(&get(order, "guard"))?;
+    let budget = Some(Part::Shared(share(Kind::Budget, &stack).map_err(wrong)?));
+    let [outer, inner] = [(); 2].map(|()| Guard::new(StackConfig { budget: budget.clone(), ..stack.clone() }));
+    let (outer, inner) = (outer.map_err(wrong)?, inner.map_err(wrong)?);
+    let inner = &inner;
+    for _ in 0..get(order, "times").as_f64().unwrap_or(0.0) as u32 {
+        let operation = |attempt: Attempt| async move {
+            inner.call().signal(attempt.signal()).key("one").fetch(outgoing(order).await?).await.map_err(worker::Error::from)
+        };
+        outer.call().key("one").execute(operation).await.map_err(|failed| failed.to_string())?;
+    }
+    let counts = outer.with_engine(|engine, stack, now| {
+        let key = inner.key("one").unwrap_or(Key::NEW);
+        engine.budget(stack).map(|budget| budget.counts(key, engine.instant(now)))
+    });
+    let answer = Answer::default();
+    if let Some(Some(Counts { firsts, repeats, .. })) = counts {
+        answer.set("firsts", firsts);
+        answer.set("repeats", repeats);
+    }
     Ok(answer.done())
 }
 
