@@ -159,6 +159,11 @@ export async function ensureBrowsers() {
   return browsers;
 }
 
+/** What makes certificates for tests. */
+export function ensureOpenssl() {
+  return ensureDebian(["openssl"], () => find("openssl") !== undefined, "openssl, for tests of TLS", "10 s");
+}
+
 // ——— Wheels ———
 
 /** wasmtime's command line. WASMTIME, where set, wins. */

@@ -9,7 +9,7 @@ import { deny } from "./deny.mjs";
 import { buildKeyvalue } from "./middleware.mjs";
 import { buildRustWorker } from "./rust-worker.mjs";
 import { captureOutput, inRoot, main, options, printFailure, run, say, seconds, Stop } from "./run.mjs";
-import { ensureBrowsers, ensureJco, ensureNodeModules, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, ensureWasmtime, machineNode, node22 } from "./setup.mjs";
+import { ensureBrowsers, ensureJco, ensureNodeModules, ensureOpenssl, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, ensureWasmtime, machineNode, node22 } from "./setup.mjs";
 
 const PARTS = {
   setup: { title: "Set-up: what may be built in, and clones that set up at once", work: testSetup },
@@ -81,6 +81,7 @@ async function testBrowser() {
 }
 
 async function testJs() {
+  await ensureOpenssl();
   await buildTests();
   say("Type-checking the demo Worker, users' programs and the code in the docs against the built package");
   extractCode("javascript");
@@ -108,6 +109,7 @@ function extractCode(page) {
 }
 
 async function testWorkers() {
+  await ensureOpenssl();
   await build();
   await nodeTest(node22, found(files(inRoot("js", "test", "workers"), /\.test\.mjs$/), "js/test/workers/*.test.mjs"), ONE_AT_A_TIME);
 }
