@@ -1,6 +1,6 @@
 // What callers of the soak ask for: guards, and orders drawn for them.
 
-import { ANYBODY, ASKED, IDEMPOTENT } from "./faults.mjs";
+import { ASKED, IDEMPOTENT } from "./faults.mjs";
 
 /** How long a call may take; all have a limit, or a stalled upstream would hold them for ever. */
 const TOTAL_MS = 3_000;
@@ -54,7 +54,7 @@ export function drawOrder(draws, id) {
 /** The least that must be known of an attempt for this request to be sent again: a fault's `again`. */
 export function leastOf({ method, key, call: { idempotent }, body, mistake, prepare }) {
   if (body === "stream" || body === "request" || mistake || prepare === "throws") return Infinity;
-  if (idempotent === false) return ANYBODY;
+  if (idempotent === false) return ASKED;
   return idempotent || key !== undefined || IDEMPOTENT_METHODS.has(method) ? IDEMPOTENT : ASKED;
 }
 
