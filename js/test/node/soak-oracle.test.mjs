@@ -1,0 +1,60 @@
+// The soak's judge sees what it is there to see.
+
+import assert from "node:assert/strict";
+import { faultsOf } from "../soak/oracle.mjs";
+import { FAULTS } from "../soak/faults.mjs";
+import { test } from "../support/test.mjs";
+
+const order = { id: "7", guard: "plain", method: "GET", call: {}, read: "text" };
+
+/** A call with these sends, each met by the fault of a name, that ended with the last one's answer. */
+function called(asked, ...met) {
+  const sends = met.map((name, i) => ({ at: 10 * i, number: i + 1, fault: FAULTS.find((fault) => fault.name === name), body: undefined }));
+  const tries = sends.map(() => ({ status: 200, tookMs: 5 }));
+  return { order: { ...order, ...asked }, sends, answer: { tookMs: 50, tries, status: 200, report: { attempts: sends.length, stopReason: "completed" } }, stepsBack: 0 };
+}
+
+test("what may be sent again depends on the request and on what was sent before", () => {
+  const again = ["sent again though it must not be"];
+  for (const [asked, first, broken] of [
+    [{}, "fails", []],
+    [{ method: "POST" }, "fails", again],
+    [{ method: "POST", key: "k" }, "fails", []],
+    [{ method: "POST" }, "has too many requests", []],
+    [{ method: "POST" }, "redirects to what asks to come again", again],
+    [{ method: "PUT", body: "stream" }, "fails", again],
+    [{}, "answers", again],
+    [{}, "asks for eternity", again],
+  ]) {
+    assert.deepEqual(faultsOf(called(asked, first, "answers")), broken, `${JSON.stringify(asked)} after "${first}"`);
+  }
+});
+
+test("an attempt that was given up may be repeated if its request may, and one that the runtime repeats is not the guard's", () => {
+  const call = called({}, "answers", "answers");
+  call.answer.tries[0] = { error: "TimeoutError: attempt 1 took too long", tookMs: 400 };
+  assert.deepEqual(faultsOf(call), []);
+  call.order.method = "POST";
+  assert.deepEqual(faultsOf(call), ["sent again though it must not be"]);
+  for (const send of call.sends) send.number = 1;
+  assert.deepEqual(faultsOf(call), []);
+});
+
+test("every other rule is broken by what it forbids", () => {
+  const broken = (change, asked = {}, ...met) => {
+    const call = called(asked, ...(met.length ? met : ["answers"]));
+    change(call);
+    return faultsOf(call);
+  };
+  assert.deepEqual(broken(() => {}), []);
+  assert.deepEqual(broken(() => {}, {}, "fails", "fails", "fails", "answers"), ["sent more often than there are attempts"]);
+  assert.deepEqual(broken(() => {}, {}, "is unavailable for a second", "answers"), ["sent again sooner than the upstream asked"]);
+  assert.deepEqual(broken(({ sends }) => (sends[0].body = "body of 8"), { method: "PUT", body: "text" }), ["sent another body"]);
+  assert.deepEqual(broken(({ answer }) => (answer.tookMs = Infinity)), ["ended too late"]);
+  assert.deepEqual(broken(({ answer }) => (answer.whose = "8")), ["ended with an answer to somebody else"]);
+  const error = { name: "RejectedError", reason: "circuit-open", message: "circuit-open" };
+  assert.deepEqual(broken(({ answer }) => (answer.error = error)), ["refused by a guard that has nothing to refuse"]);
+  assert.deepEqual(broken(({ answer }) => (answer.error = { ...error, name: "Error", message: "Cannot perform I/O on behalf of a different request." })), ["ended with an error that nobody knows"]);
+  const twice = ({ answer }) => Object.assign(answer, { status: undefined, tries: [{ error: "TypeError" }, { error: "TypeError" }], report: { attempts: 2 } });
+  assert.deepEqual(broken(twice, { guard: "mistaken", mistake: "a body on GET" }), ["a caller's mistake was repeated"]);
+});
