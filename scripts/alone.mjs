@@ -1,7 +1,7 @@
 // Several clones may set up at once, and share what is made once for a user: what must not be made twice at the same time
 // is made alone.
 
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
@@ -58,6 +58,11 @@ export async function alone(name, work) {
   } finally {
     rmSync(own, { recursive: true, force: true });
   }
+}
+
+/** The same among those who work in one folder: two commands in one clone. */
+export function aloneIn(folder, name, work) {
+  return alone(`${name}-${createHash("sha256").update(folder).digest("hex").slice(0, 16)}`, work);
 }
 
 function moved(from, to) {

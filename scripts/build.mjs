@@ -11,7 +11,8 @@
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { inRoot, isMain, main, run, say, seconds } from "./run.mjs";
+import { aloneIn } from "./alone.mjs";
+import { inRoot, isMain, main, root, run, say, seconds } from "./run.mjs";
 import { ensureNodeModules, ensureRustTarget, ensureWasmBindgen, node22 } from "./setup.mjs";
 
 export const tsc = inRoot("node_modules", "typescript", "bin", "tsc");
@@ -103,7 +104,7 @@ export async function buildTests() {
     removeStale(inRoot("build", "test"), inRoot("js", "test"));
     await run(node22, [tsc, "--project", testConfig]);
   });
-  linkTestsToDist();
+  await aloneIn(root, "link", linkTestsToDist);
 }
 
 function shimInputs() {
@@ -134,16 +135,21 @@ function removeStale(output, source, except) {
 
 // ——— doing nothing twice ———
 
-/** Runs `work` unless the same inputs were seen the last time and its outputs are still there. */
-export async function step(name, inputs, outputs, work) {
-  const stamp = inRoot("build", "stamps", name);
-  const hash = createHash("sha256");
-  for (const file of inputs) hash.update(file).update("\0").update(readFileSync(file));
-  const wanted = hash.digest("hex");
-  if (outputs.every(existsSync) && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
-  rmSync(stamp, { force: true });
-  await work();
-  write(stamp, wanted);
+/**
+ * Runs `work` unless the same inputs were seen the last time and its outputs are still there. Of two commands in one clone one
+ * does it, and the other waits.
+ */
+export function step(name, inputs, outputs, work) {
+  return aloneIn(root, name, async () => {
+    const stamp = inRoot("build", "stamps", name);
+    const hash = createHash("sha256");
+    for (const file of inputs) hash.update(file).update("\0").update(readFileSync(file));
+    const wanted = hash.digest("hex");
+    if (outputs.every(existsSync) && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+    rmSync(stamp, { force: true });
+    await work();
+    write(stamp, wanted);
+  });
 }
 
 function write(file, text) {

@@ -3,7 +3,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { alone } from "./alone.mjs";
+import { alone, aloneIn } from "./alone.mjs";
 import { capture, find, inRoot, run, say, Stop } from "./run.mjs";
 import { cargoTool, ensureDebian, wheelTool } from "./tools.mjs";
 
@@ -30,9 +30,11 @@ export async function ensureNodeModules() {
 
 /** `npm ci` in a folder, only when its node_modules is not what its package-lock.json asks for. */
 export async function ensureNpmPackages(folder, what, howLong) {
-  if (modulesMatchLock(folder)) return;
-  say(`Installing ${what} as locked by npm (${howLong})`);
-  await npm(["ci"], folder);
+  await aloneIn(folder, "npm", async () => {
+    if (modulesMatchLock(folder)) return;
+    say(`Installing ${what} as locked by npm (${howLong})`);
+    await npm(["ci"], folder);
+  });
 }
 
 /** The folder of what runs components in JavaScript. */
