@@ -71,13 +71,20 @@ export function originOf(input: RequestInfo | URL): string | null {
   if (lastOrigin !== undefined && url.startsWith(lastOrigin) && url[lastOrigin.length] === "/") return lastOrigin;
   const end = url.indexOf("/", AFTER_SLASHES);
   const start = end < 0 ? url : url.slice(0, end);
-  if (PLAIN_ORIGIN.test(start)) return (lastOrigin = start);
+  if (PLAIN_ORIGIN.test(start) && (isNamed(start) || ADDRESS.test(start))) return (lastOrigin = start);
   try {
     const { origin } = urlOf(url);
     return origin === "null" ? null : origin;
   } catch {
     return null; // fetch will say what is wrong with it
   }
+}
+
+/** Whether the last label begins with a letter. Any other may be a part of an address, which can be written in many ways. */
+function isNamed(origin: string): boolean {
+  let at = origin.length - 1;
+  for (let code = 0; code !== DOT && code !== SLASH; at--) code = origin.charCodeAt(at);
+  return origin.charCodeAt(at + 2) >= LETTER_A;
 }
 
 /** Throws where it is none. In a page it may be relative. */
@@ -91,6 +98,11 @@ export function isRequest(input: unknown): input is Request {
 
 let lastOrigin: string | undefined;
 const IDEMPOTENT = /* @__PURE__ */ new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "QUERY"]);
+const DOT = 46;
+const SLASH = 47;
+const LETTER_A = 97;
 const AFTER_SLASHES = "https://".length;
 /** Lower case, no user, no default port. */
 const PLAIN_ORIGIN = /^https?:\/\/[a-z0-9.-]+(:(?!80$|443$)[1-9]\d{1,4})?$/;
+/** Four numbers as the URL standard writes them. */
+const ADDRESS = /^https?:\/\/(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?=\d)|(?=$|:))){4}(?:$|:)/;

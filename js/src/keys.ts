@@ -19,7 +19,7 @@ export class KeyNames {
   /** The engine gave this name a number. A number handed out again replaces the name that had it. */
   learn(name: string, id: number): void {
     if (id === WHOLE || id === OVERFLOW || id === NEW) return;
-    name = kept(name);
+    name = copied(kept(name));
     const former = this.#names[id];
     if (former !== undefined) this.#ids.delete(former);
     this.#names[id] = name;
@@ -30,6 +30,11 @@ export class KeyNames {
   entries(): Iterable<[name: string, id: number]> {
     return this.#ids.entries();
   }
+}
+
+/** A name cut from a URL keeps the whole of it alive. */
+function copied(name: string): string {
+  return [name.slice(0, 1), name.slice(1)].join("");
 }
 
 /** The rule of all hosts, in bytes of UTF-8: docs/driving.md. */

@@ -41,6 +41,14 @@ test("the key of a fetch is its URL's origin, however the URL is written", () =>
     [" https://a.example/x", A],
     ["http://127.0.0.1:8788/work", "http://127.0.0.1:8788"],
     ["http://[::1]:80/", "http://[::1]"],
+    ["http://127.0.0.1/x", "http://127.0.0.1"],
+    ["http://0.0.0.0:81/", "http://0.0.0.0:81"],
+    ...["127.1", "0x7f.1", "0x7F000001", "2130706433", "0177.0.0.1", "127.0.0.01", "127.0.0.1.", "127.1."]
+      .map((host): [string, string] => [`http://${host}:8080/x`, "http://127.0.0.1:8080"]),
+    ...["[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:FFFF:7f00:0001]"].map((host): [string, string] => [`http://${host}/`, "http://[::ffff:7f00:1]"]),
+    ...["1.2.3", "256.0.0.1", "1.2.3.4.5", "a.0x", "a.1"].map((host): [string, string | null] => [`https://${host}/`, standards(`https://${host}/`)]),
+    ["https://1.a.example/", "https://1.a.example"],
+    ["https://a.1b/", "https://a.1b"],
     ["https://bücher.example/", "https://xn--bcher-kva.example"],
     [new URL("https://a.example/x"), A],
     [new Request("https://a.example/x"), A],
@@ -50,6 +58,23 @@ test("the key of a fetch is its URL's origin, however the URL is written", () =>
     ["https://", null],
   ];
   for (const [input, origin] of table) assert.equal(originOf(input), origin, String(input));
+});
+
+/** As the URL standard has it. */
+function standards(url: string): string | null {
+  return URL.canParse(url) ? new URL(url).origin : null;
+}
+
+test("of ten thousand odd hosts the key is the URL standard's origin", () => {
+  const parts = ["1", "0", "255", "256", "0x1", "0x", "01", "a", "a1", "1a", "-", "xn--a", ".", ".", ".", "..", ":8080", ":80", ":0443"];
+  let state = 1;
+  for (let round = 0; round < 10_000; round++) {
+    let host = "";
+    for (let part = 0; part < 1 + (round % 7); part++) host += parts[(state = (state * 48_271) % 2_147_483_647) % parts.length];
+    const url = `https://${host}/x`;
+    const origin = originOf(url);
+    if (URL.canParse(url) || origin === null) assert.equal(origin, standards(url), url);
+  }
 });
 
 test("each origin has a circuit of its own; an open one refuses and says when to come back", async () => {

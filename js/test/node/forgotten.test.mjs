@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { forbear } from "forbear";
+import { runProgram } from "./support.mjs";
 
 const KEYS = 1_024;
 
@@ -28,4 +29,10 @@ test("that every key is busy is told", async () => {
   await guard.execute(() => 1, { key: "one" });
   await guard.execute(() => 1, { key: "another" });
   assert.ok(events.includes("keysFull") || guard.breaker("another").calls === 1);
+});
+
+test("keys are kept, and not the URLs that they were cut from", async () => {
+  const { code, out, err } = await runProgram("names", { flags: ["--expose-gc"] });
+  assert.deepEqual([code, err], [0, ""]);
+  assert.ok(Number(out) < 10, `${out} MB of a hundred`);
 });
