@@ -2,9 +2,10 @@
 
 import { forbear, reportOf } from "forbear";
 import { performer } from "../support/perform.mjs";
-import { requestScenarios } from "../support/requests.mjs";
+import { mistakeScenarios, redirectScenarios } from "../support/requests.mjs";
 import { scenarios } from "../support/scenarios.mjs";
 
 const node = { name: "node", perform: performer({ forbear, reportOf }) };
 scenarios(node);
-requestScenarios(node);
+mistakeScenarios(node);
+redirectScenarios(node);

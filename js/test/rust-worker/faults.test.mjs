@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
+import { redirectScenarios } from "../support/requests.mjs";
 import { scenarios } from "../support/scenarios.mjs";
 import { test } from "../support/test.mjs";
 import { startWorker } from "../workers/support/workerd.mjs";
@@ -17,7 +18,7 @@ for (const [language, start] of [["rust", startRustWorker], ["javascript", () =>
       worker = await start();
     });
     after(() => worker?.stop());
-    scenarios({
+    const runtime = {
       name: language === "rust" ? "rust" : "workerd",
       async perform(order) {
         const place = logs[language].push([]) - 1;
@@ -25,7 +26,9 @@ for (const [language, start] of [["rust", startRustWorker], ["javascript", () =>
         logs[language][place] = answer.events.map(decided);
         return answer;
       },
-    });
+    };
+    scenarios(runtime);
+    redirectScenarios(runtime);
   });
 }
 

@@ -8,10 +8,9 @@ import { ok, refusingUpstream, reset, startUpstream, status } from "./upstream.m
 
 const POST = { method: "POST", body: "order" };
 
-export function requestScenarios(runtime) {
+/** In Rust the types let nobody make these. */
+export function mistakeScenarios(runtime) {
   const call = caller(runtime);
-
-  // ——— mistakes ———
 
   for (const [what, request] of Object.entries({
     "a line break in a header's value": { headers: { "x-user": "a\nb" } },
@@ -40,12 +39,13 @@ export function requestScenarios(runtime) {
   for (const url of ["ftp://127.0.0.1/", "data:nothing", "mailto:a@b.example", "http://127.0.0.1:99999/"]) {
     test(`${url} has no upstream that could be to blame`, async () => {
       const answer = await call({ url });
-      // What there is no server for at all, old Workers call a lost connection.
       assert.deepEqual([answer.sent, answer.verdicts, answer.evidence, answer.stop], [1, ["defect"], [], "not-retryable"]);
     });
   }
+}
 
-  // ——— redirects ———
+export function redirectScenarios(runtime) {
+  const call = caller(runtime);
 
   for (const code of [301, 302, 303, 307, 308]) {
     for (const [where, evidence, verdict] of [["the same origin", ["failure"], "transient"], ["another origin", [], "inconclusive"]]) {

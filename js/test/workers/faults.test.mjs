@@ -2,7 +2,7 @@
 // references, other stream and URL rules). The same scenarios run on Node (js/test/node/faults.test.mjs).
 
 import { after, before, describe } from "node:test";
-import { requestScenarios } from "../support/requests.mjs";
+import { mistakeScenarios, redirectScenarios } from "../support/requests.mjs";
 import { scenarios } from "../support/scenarios.mjs";
 import { startWorker } from "./support/workerd.mjs";
 
@@ -15,6 +15,7 @@ for (const date of ["2026-04-01", "2023-03-01"]) {
     after(() => worker?.stop());
     const workerd = { name: "workerd", perform: (order) => worker.ask("/", order) };
     scenarios(workerd);
-    requestScenarios(workerd);
+    mistakeScenarios(workerd);
+    redirectScenarios(workerd);
   });
 }
