@@ -40,6 +40,12 @@ test("an attempt that was given up may be repeated if its request may, and one t
   assert.deepEqual(faultsOf(call), []);
 });
 
+test("a hedge may stand beside what is idempotent, but for a key alone", () => {
+  assert.deepEqual(faultsOf(called({ guard: "hedged" }, "answers", "answers")), []);
+  assert.deepEqual(faultsOf(called({ guard: "hedged", method: "POST", key: "k" }, "answers", "answers")), ["sent again though it must not be"]);
+  assert.deepEqual(faultsOf(called({ guard: "hedged", method: "POST", key: "k", call: { idempotent: true } }, "answers", "answers")), []);
+});
+
 test("every other rule is broken by what it forbids", () => {
   const broken = (change, asked = {}, ...met) => {
     const call = called(asked, ...(met.length ? met : ["answers"]));

@@ -42,7 +42,8 @@ const RULES = {
 
 function mayFollow(order, sent, answer) {
   const least = leastOf(order);
-  const hedged = GUARDS[order.guard].hedges !== undefined && least === IDEMPOTENT && order.key === undefined;
+  // A key makes repeating safe one after the other, and only the caller's word says more.
+  const hedged = GUARDS[order.guard].hedges !== undefined && least === IDEMPOTENT && (order.call.idempotent === true || order.key === undefined);
   // Without an answer it may have been processed, whatever the upstream was about to say.
   const again = answered(answer, sent) ? sent.fault.again : Math.max(sent.fault.again, IDEMPOTENT);
   return hedged || (again > 0 && again >= least);
