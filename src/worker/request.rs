@@ -134,9 +134,10 @@ impl From<web_sys::Request> for Outgoing {
     }
 }
 
+/// Its origin alone: what else is in a URL may be a secret.
 impl fmt::Debug for Outgoing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outgoing").field("url", &self.url).finish_non_exhaustive()
+        f.debug_struct("Outgoing").field("origin", &self.origin()).finish_non_exhaustive()
     }
 }
 
