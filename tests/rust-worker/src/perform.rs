@@ -263,7 +263,13 @@ async fn nested_under_one_budget(order: &JsValue) -> Result<JsValue> {
     let inner = &inner;
     for _ in 0..get(order, "times").as_f64().unwrap_or(0.0) as u32 {
         let operation = |attempt: Attempt| async move {
-            inner.call().signal(attempt.signal()).key("one").fetch(outgoing(order).await?).await.map_err(worker::Error::from)
+            inner
+                .call()
+                .signal(attempt.signal())
+                .key("one")
+                .fetch(outgoing(order).await?)
+                .await
+                .map_err(worker::Error::from)
         };
         outer.call().key("one").execute(operation).await.map_err(|failed| failed.to_string())?;
     }
