@@ -20,7 +20,8 @@ const RULES = {
   "sent more often than there are attempts": ({ order, sends, answer }) => sends.some(({ number }) => number > ATTEMPTS * (GUARDS[order.guard].hedges ?? 1)) ||
     answer?.tries.length > (answer?.report?.attempts ?? Infinity),
 
-  "sent again sooner than the upstream asked": ({ order, sends, answer }) => !GUARDS[order.guard].hedges &&
+  // A clock that is set forward makes any time pass.
+  "sent again sooner than the upstream asked": ({ order, sends, answer }) => !GUARDS[order.guard].hedges && !GUARDS[order.guard].wanders &&
     sends.some(({ at }, i) => i > 0 && answered(answer, sends[i - 1]) && at - sends[i - 1].at < (sends[i - 1].fault.afterMs ?? 0) - EARLY_MS),
 
   "sent another body": ({ order, sends }) => order.body !== undefined && sends.some(({ body }) => body !== undefined && body !== `body of ${order.id}`),

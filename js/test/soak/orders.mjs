@@ -40,7 +40,7 @@ export function drawOrder(draws, id) {
   const method = draws.of(METHODS);
   const order = { id, guard, method, body: BODILESS.has(method) ? undefined : draws.of(BODIES), call: {}, read: draws.weighed(READS).how };
   if (mistakes && draws.chance(0.8)) Object.assign(order, { mistake: draws.of(Object.keys(MISTAKES)), body: undefined });
-  if (keys) order.call.key = `tenant ${draws.chance(0.9) ? draws.whole(1, 3) : draws.whole(4, 5_000)}`;
+  if (keys) order.call.key = `tenant ${draws.chance(0.7) ? draws.whole(1, 3) : draws.whole(4, 1_500)}`;
   if (method === "POST" && draws.chance(0.3)) order.key = `key ${id}`;
   if (draws.chance(0.2)) order.call.idempotent = draws.chance(0.5);
   if (mistakes) return order; // in no hurry, or its haste would be the upstream's fault

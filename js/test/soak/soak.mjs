@@ -30,7 +30,7 @@ export async function soak({ on, ms, seed, say }) {
       say(`${on} ${clock(Date.now() - began)}  ${soaking.told()}`);
     } while (Date.now() < began + ms);
     soaking.flat("heap", 0.1, 2);
-    soaking.flat("wasm", 0.02, 1);
+    soaking.flat("wasm", 0.02, 2); // as much as a guard's 1,024 keys take, until all of them are there
   } catch (error) {
     soaking.found("the soak broke off", `${error.stack}\n${soaking.log()}`);
   } finally {
