@@ -118,16 +118,25 @@ async function finish(response, read) {
   }
 }
 
-/** Snapshots as an enemy writes them: made up, cut, changed, with and without a checksum that fits. */
+/**
+ * Snapshots as an enemy writes them: made up, cut, changed, with and without a checksum that fits, with an operator's order in
+ * it. Tells whether the order was followed.
+ */
 function restoreHostile(guard, draws) {
+  const victim = guard.breaker("victim");
+  victim.forceOpen();
   const own = guard.snapshot();
+  victim.reset();
   const hostile = draws.chance(0.2) ? Uint8Array.from({ length: draws.whole(0, 200) }, () => draws.whole(0, 255)) : own;
   const bytes = hostile.subarray(0, draws.chance(0.2) ? draws.whole(0, hostile.length) : hostile.length);
   if (bytes.length > HEADER) {
     for (let changes = draws.whole(0, 5); changes > 0; changes--) bytes[draws.whole(HEADER, bytes.length - 1)] = draws.whole(0, 255);
     if (draws.chance(0.7)) new DataView(bytes.buffer, bytes.byteOffset).setUint32(HEADER - 4, checksum(bytes.subarray(HEADER)), true);
   }
-  return { outcome: guard.restore(bytes) };
+  guard.restore(bytes);
+  const followed = victim.state === "forced-open";
+  victim.reset();
+  return { followed };
 }
 
 /** FNV-1a, as snapshots have it: it finds damage, and no forger is kept away by it. */

@@ -157,7 +157,10 @@ class Soaking {
         const ms = this.#random.chance(0.6) ? -this.#random.whole(1, 90_000) : this.#random.whole(1, 90_000);
         if (ms < 0) this.#stepsBack++;
         await this.#host.ask("/clock", { ms });
-      } else await this.#host.ask("/hostile", { seed: this.#random.whole(0, 2 ** 31) });
+      } else {
+        const { followed } = await this.#host.ask("/hostile", { seed: this.#random.whole(0, 2 ** 31) });
+        if (followed) this.found("a snapshot brought an operator's order");
+      }
     }
   }
 
