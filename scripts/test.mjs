@@ -14,7 +14,7 @@ import { ensureBrowsers, ensureJco, ensureNodeModules, ensureOpenssl, ensureRust
 const PARTS = {
   setup: { title: "Set-up: what may be built in, and clones that set up at once", work: testSetup },
   engine: { title: "Engine: format, lints, Rust tests on this machine", work: testEngine },
-  browser: { title: "Engine in browsers: the same vectors as wasm", work: testBrowser },
+  browser: { title: "Browsers: the same vectors as wasm, and what requests come to", work: testBrowser },
   js: { title: "JavaScript package on Node", work: testJs },
   workers: { title: "JavaScript package in workerd, over real HTTP", work: testWorkers },
   "rust-worker": { title: "Rust Worker in workerd: the same faults, the same vectors", work: testRustWorker },
@@ -66,6 +66,7 @@ async function testEngine() {
 }
 
 async function testBrowser() {
+  await build();
   await ensureRustTarget();
   const { testRunner } = await ensureWasmBindgen();
   for (const { name, env } of await ensureBrowsers()) {
@@ -77,6 +78,7 @@ async function testBrowser() {
         WASM_BINDGEN_TEST_WEBDRIVER_JSON: inRoot("scripts", "webdriver.json"),
       },
     });
+    if (name === "Chromium") await nodeTest(node22, found(files(inRoot("js", "test", "browser"), /\.test\.mjs$/), "js/test/browser/*.test.mjs"), [], env);
   }
 }
 
@@ -155,8 +157,8 @@ async function testMiddleware() {
   await nodeTest(node22, tests, ONE_AT_A_TIME);
 }
 
-async function nodeTest(node, tests, flags = []) {
-  await run(node, ["--test", "--test-reporter=spec", ...flags, ...tests]);
+async function nodeTest(node, tests, flags = [], env = {}) {
+  await run(node, ["--test", "--test-reporter=spec", ...flags, ...tests], { env });
 }
 
 /** A part without a single test is a mistake, not a success. */
