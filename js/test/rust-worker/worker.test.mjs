@@ -87,6 +87,25 @@ test("clients that reset their connections take their requests with them; what t
   assert.ok(Date.now() - began > 4_000, "they were dropped: nobody has said that the calls are over");
 });
 
+test("where the request's own signal is the caller's, what a client held that leaves is free at once", async (t) => {
+  const signalling = await startRustWorker({ flags: ["enable_request_signal"] });
+  t.after(() => signalling.stop());
+  const upstream = await startUpstream(t, stallHeaders);
+  const order = { url: upstream.url, guard: { name: "signalled", retry: RETRY, timeout: { attempt: "30s" }, bulkhead: { concurrency: 3 } } };
+  const clients = [1, 2, 3].map(() => client(signalling.origin, "/signalled", order));
+  await until(() => upstream.seen.length === 3);
+  for (const { leave } of clients) leave();
+  await Promise.all(upstream.seen.map(({ left }) => left));
+  upstream.behave(ok);
+  const answer = await until(async () => {
+    const answer = await signalling.ask("/", order);
+    return answer.error?.reason !== "bulkhead-full" && answer;
+  }, 3_000);
+  assert.equal(answer.body, "fine");
+  const ends = answer.events.filter(({ type }) => type === "settled").map(({ verdict }) => verdict);
+  assert.deepEqual(ends, ["cancelled", "cancelled", "cancelled", "success"]);
+});
+
 test("a panic takes the instance and all it had learned; the next request has a fresh engine", async (t) => {
   const upstream = await startUpstream(t, ok);
   const order = { url: upstream.url, guard: { name: "doomed" } };

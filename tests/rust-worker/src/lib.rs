@@ -24,6 +24,11 @@ fn start() {
 async fn fetch(mut request: Request, env: Env, context: Context) -> Result<Response> {
     let answer = match request.path().as_str() {
         "/" => perform::perform(&JSON::parse(&request.text().await?)?).await?,
+        // The signal of the request itself is the caller's.
+        "/signalled" => {
+            let signal = request.inner().signal().into();
+            perform::signalled(&JSON::parse(&request.text().await?)?, &signal).await?
+        }
         "/vectors" => vectors().into(),
         "/nested" => perform::nested(&JSON::parse(&request.text().await?)?).await?,
         "/panic" => panic!("on purpose: the instance dies, and the runtime's shim makes a fresh one"),

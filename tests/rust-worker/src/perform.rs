@@ -13,7 +13,7 @@ use forbear::{Key, Kind, Part, RefusalReason, StackConfig};
 use worker::js_sys::{Array, Date, JSON};
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen_futures::spawn_local;
-use worker::{AbortController, Context, Delay, Fetch, Fetcher, Result, Stub};
+use worker::{AbortController, AbortSignal, Context, Delay, Fetch, Fetcher, Result, Stub};
 
 use crate::order::{Answer, get, is, outgoing, request, text};
 use crate::told::{describe, describe_error, metrics, tell};
@@ -74,6 +74,14 @@ pub async fn perform(order: &JsValue) -> Result<JsValue> {
     answer.set("endedAfterMs", Date::now() - began);
     answer.set("events", events);
     answer.set("metrics", metrics(&guard, key.as_deref()));
+    Ok(answer.done())
+}
+
+/// A call whose caller is the client of this very request.
+pub async fn signalled(order: &JsValue, client: &AbortSignal) -> Result<JsValue> {
+    let (guard, _) = guard_for(&get(order, "guard"))?;
+    let answer = Answer::default();
+    tell(&answer, &guard.call().signal(client).fetch(outgoing(order).await?).await);
     Ok(answer.done())
 }
 
