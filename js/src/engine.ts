@@ -7,17 +7,17 @@ import { refusal } from "./config.js";
 import { EVENTS, KIND, UNGUARDED, WAIT, WOKEN } from "./decision.js";
 import { EventTap } from "./events.js";
 import { LONGEST_FIELD } from "./generated/vocabulary.js";
+import type { OwnHost } from "./host.js";
 import { Instance, type Exports } from "./instance.js";
 import { KeyNames, NEW } from "./keys.js";
 import type { Settings, SharedObject } from "./shared.js";
 import type { Stack } from "./stack.js";
-import type { Host } from "./types.js";
 
 const ATTEND = WOKEN | EVENTS;
 const GENERATIONS_AN_EPOCH = 2 ** 24;
 
 export class Engine {
-  readonly host: Host;
+  readonly host: OwnHost;
   readonly stacks: Stack[] = [];
   readonly events: EventTap;
   /** Grows with every instance. Verbs for an older one's calls must not be said. */
@@ -32,7 +32,7 @@ export class Engine {
   #instance: Instance | undefined;
   #objects = new WeakMap<SharedObject, number>();
 
-  constructor(host: Host, module: () => WebAssembly.Module) {
+  constructor(host: OwnHost, module: () => WebAssembly.Module) {
     this.host = host;
     this.#module = module;
     this.events = new EventTap(this);

@@ -3,6 +3,7 @@
 import { checkOptions, checkSharedOptions, timeOf, wordOf } from "./check.js";
 import { Engine } from "./engine.js";
 import { StackGuard } from "./guard.js";
+import type { OwnHost } from "./host.js";
 import { NamedBudget, NamedObject } from "./objects.js";
 import { Stacks } from "./stacks.js";
 import type {
@@ -14,7 +15,7 @@ import type {
 export interface Home {
   /** The engine's module; asked for when something is built, and again after a trap. */
   module: () => WebAssembly.Module;
-  host: () => Host;
+  host: () => OwnHost;
 }
 
 export interface Face {
@@ -79,20 +80,20 @@ interface Part {
 }
 
 /** What is given, over what is there. It may be an instance of a class, or keep what it needs beside its methods: they are called on it. */
-function hostOf(standard: Host, given: Partial<Host>): Host {
+function hostOf(standard: OwnHost, given: Partial<Host>): OwnHost {
   const host: Record<string, unknown> = { ...standard };
   for (const name of ["now", "random", "arm", "fetch", "wallNow", "wakesOthers"] as const) {
     const method: unknown = given[name];
     if (typeof method === "function") host[name] = method.bind(given);
   }
-  const made = host as unknown as Host;
+  const made = host as unknown as OwnHost;
   const { now, random } = made;
   if (now !== standard.now) made.now = () => timeOf(now.call(made));
   if (random !== standard.random) made.random = () => wordOf(random.call(made));
   return made;
 }
 
-function partOf(host: Host, module: () => WebAssembly.Module): Part {
+function partOf(host: OwnHost, module: () => WebAssembly.Module): Part {
   const engine = new Engine(host, module);
   return { engine, stacks: new Stacks(engine) };
 }

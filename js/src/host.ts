@@ -6,8 +6,20 @@ import { watchConnections } from "./connections.js";
 import { arm, TimerList } from "./timers.js";
 import type { Host } from "./types.js";
 
+/** A host as the shim has it: what users may stand in for, and what is the runtime's own business. */
+export interface OwnHost extends Host {
+  /** A promise that another call may settle. Whoever waits for it goes on in the context that made it. */
+  deferred<T>(): Deferred<T>;
+}
+
+export interface Deferred<T> {
+  readonly promise: Promise<T>;
+  resolve(value: T | PromiseLike<T>): void;
+  reject(reason: unknown): void;
+}
+
 /** Node, Deno, Bun and browsers: one timer for all calls. */
-export function defaultHost(): Host {
+export function defaultHost(): OwnHost {
   watchConnections();
   const clock = new RunningClock();
   const timers = new TimerList(clock);
@@ -26,21 +38,40 @@ export function defaultHost(): Host {
     arm: (delayMs, wake, idle) => timers.arm(delayMs, wake, idle),
     fetch: (input, init) => fetch(input, init),
     wakesOthers: () => true,
+    deferred,
   };
 }
 
 /**
  * Cloudflare Workers: timers belong to the request that set them, so every call has its own; and a call may wake one of
- * another request only where the runtime hands settled promises over to the request that waits for them.
+ * another request only where the runtime hands settled promises over to the request that waits for them. It knows which that
+ * is by a mark on the promise, which code that was optimised forgets to set where it has `new Promise` inlined (workerd's
+ * patches to V8, in js-create-lowering.cc and maglev-reducer-inl.h). `Promise.withResolvers` is not inlined.
  */
-export function workersHost(): Host {
+export function workersHost(): OwnHost {
   return {
     now: () => Date.now(), // by name: tests exchange it
     random,
     arm,
     fetch: (input, init) => fetch(input, init),
     wakesOthers: () => (globalThis as Workers).Cloudflare?.compatibilityFlags?.["handle_cross_request_promise_resolution"] === true,
+    deferred: () => (Promise as WithResolvers).withResolvers?.() ?? deferred(),
   };
+}
+
+/** Node 20 has no `Promise.withResolvers`. */
+export function deferred<T>(): Deferred<T> {
+  let resolve!: Deferred<T>["resolve"];
+  let reject!: Deferred<T>["reject"];
+  const promise = new Promise<T>((settle, fail) => {
+    resolve = settle;
+    reject = fail;
+  });
+  return { promise, resolve, reject };
+}
+
+interface WithResolvers {
+  withResolvers?: <T>() => Deferred<T>;
 }
 
 interface Workers {

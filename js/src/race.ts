@@ -24,16 +24,16 @@ export class Race<T> implements Follower {
   #disarm: (() => void) | undefined;
   /** What the last attempt given up had brought: an error, or status and headers. */
   #discarded: unknown;
-  #resolve!: (value: T) => void;
-  #reject!: (reason: unknown) => void;
+  readonly #resolve: (value: T) => void;
+  readonly #reject: (reason: unknown) => void;
 
   /** Begins with the answer to `admit`, or goes on with the answer to the end of a plain call's first attempt. */
   constructor(call: Call<T>, decision: number, first?: Attempt<T>) {
     this.#call = call;
-    this.promise = new Promise<T>((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
+    const { promise, resolve, reject } = call.site.engine.host.deferred<T>();
+    this.promise = promise;
+    this.#resolve = resolve;
+    this.#reject = reject;
     if (first !== undefined) {
       this.#attempts.push(first);
       this.#sent = 1;
@@ -232,7 +232,9 @@ export class Race<T> implements Follower {
     } catch {
       return; // its timer will do
     }
-    void new Promise<void>((resolve) => engine.sleepers.set(placeOf(handle), (this.#ring = resolve))).then(this.#wake);
+    const { promise, resolve } = engine.host.deferred<void>();
+    engine.sleepers.set(placeOf(handle), (this.#ring = resolve));
+    void promise.then(this.#wake);
   }
 
   /** Calls off what would wake this call. */

@@ -1,14 +1,14 @@
 // A world of one's own: a clock that moves when told to, timers that fire by it, chosen randomness, a scripted fetch.
 
 import { AsyncResource } from "node:async_hooks";
-import type { Host } from "../../src/types.js";
+import { deferred, type OwnHost } from "../../src/host.js";
 
 interface Timer {
   at: number;
   wake: () => void;
 }
 
-export class FakeHost implements Host {
+export class FakeHost implements OwnHost {
   time = 1_000;
   /** What `random` gives: 0 up to 1, of the whole range. */
   share = 0.5;
@@ -35,6 +35,7 @@ export class FakeHost implements Host {
   };
   fetch = (): Promise<Response> => Promise.reject(new Error("no fetch was given"));
   wakesOthers = (): boolean => true;
+  deferred = deferred;
 
   /** Lets time pass, timer by timer, each at its own instant, and everything that follows from it happen. */
   async pass(ms: number): Promise<void> {

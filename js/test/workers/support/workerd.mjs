@@ -23,7 +23,7 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]]) process.once(s
  * to the texts of `vars`, and to Durable Objects, by the names of their own classes, of `objects`. `trusted` are the certificates that
  * it takes for authorities. Ends with `stop()`, and at the latest with this process.
  */
-export async function startWorker(url, { services = {}, vars = {}, objects = {}, flags = [], date = "2026-04-01", inspected = false, trusted = [] } = {}) {
+export async function startWorker(url, { services = {}, vars = {}, objects = {}, flags = [], date = "2026-04-01", inspected = false, trusted = [], v8Flags = [] } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "forbear-workerd-"));
   let child;
   let said = "";
@@ -56,6 +56,7 @@ export async function startWorker(url, { services = {}, vars = {}, objects = {},
     writeFileSync(join(folder, "config.capnp"), `
       using Workerd = import "/workerd/workerd.capnp";
       const config :Workerd.Config = (
+        v8Flags = [${v8Flags.map(text)}],
         services = [(name = "net", network = (allow = ["private", "public", "local"], tlsOptions = (trustedCertificates = [${trusted.map(text)}]))), ${workers}],
         sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
       );
