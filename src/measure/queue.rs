@@ -47,6 +47,8 @@ pub struct Waiter {
     pub call: CallId,
     /// When its turn comes, or came: never while that is not known.
     pub turn: Instant,
+    /// When it is heard of at the latest, if it lives.
+    asks: Instant,
     /// How much of what there is it needs.
     pub cost: u32,
     stand: Stand,
@@ -107,7 +109,8 @@ impl Line {
         let before = self.last;
         let joined_before =
             self.places.get(before as usize).map_or(0, |last| last.joined_before.saturating_add(u64::from(last.cost)));
-        let waiter = Waiter { call, turn, cost, stand: Stand::InLine, before, behind: NOBODY, joined_before };
+        let waiter =
+            Waiter { call, turn, asks: turn, cost, stand: Stand::InLine, before, behind: NOBODY, joined_before };
         let place = match self.places.get_mut(self.vacant as usize) {
             Some(vacant) => {
                 let place = self.vacant;
@@ -135,6 +138,25 @@ impl Line {
         self.calling = Calling::NOWHERE;
         if let Some(waiter) = self.set(place, Stand::InLine) {
             waiter.turn = turn;
+        }
+    }
+
+    /// The waiter was told to ask again then.
+    pub fn was_told(&mut self, place: u32, asks: Instant) {
+        if let Some(waiter) = self.places.get_mut(place as usize) {
+            waiter.asks = asks;
+        }
+    }
+
+    /// The turn of the first who is there comes at this instant already, or as soon as it is heard of.
+    pub fn hasten(&mut self, turn: Instant, now: Instant) {
+        let mut next = self.first;
+        while let Some(waiter) = self.places.get_mut(next as usize) {
+            if waiter.is_present(now) {
+                waiter.turn = waiter.turn.min(turn.max(waiter.asks));
+                return;
+            }
+            next = waiter.behind;
         }
     }
 
@@ -236,6 +258,16 @@ impl Line {
         self.ahead(None).filter(move |waiter| waiter.is_present(now)).take(HINTED)
     }
 
+    /// When whoever has this place is to ask again, though no hint has come. Of those who are there as many as are served at
+    /// once ask soon, as many behind them a step later, and so on, for so many steps.
+    #[must_use]
+    pub fn asks_again(&self, place: Option<u32>, served: u32, steps: u32, now: Instant) -> Instant {
+        let row = served.clamp(HINTED as u32, WIDEST);
+        let most = LOOKED_AT.min(row.saturating_mul(steps) as usize);
+        let ahead = self.ahead(place).filter(|waiter| waiter.is_present(now)).take(most).count() as u32;
+        now + STEP.saturating_mul(u64::from(1 + ahead / row))
+    }
+
     /// There is room for so many: calls the first of those that have not been called.
     pub fn call(&mut self, room: u32, now: Instant) {
         if self.calling.at != now {
@@ -294,6 +326,10 @@ pub const SILENCE: Duration = Duration::from_millis(100);
 pub const LOOKED_AT: usize = 1_000;
 /// How many get a hint. Ours: the head may be dead, and perhaps the next.
 pub const HINTED: usize = 3;
+/// How soon the first in line ask again. Ours: a lost hint costs no more.
+pub const STEP: Duration = Duration::from_millis(50);
+/// How many ask together at most. Ours: the first do so twenty times a second.
+const WIDEST: u32 = 32;
 const NOBODY: u32 = u32::MAX;
 
 #[cfg(test)]

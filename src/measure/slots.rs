@@ -1,6 +1,6 @@
 //! So many at once, and a bounded line for those who come when all slots are taken.
 
-use super::queue::{HINTED, Line, Waiter};
+use super::queue::{Line, Waiter};
 use crate::id::CallId;
 use crate::time::{Duration, Instant};
 
@@ -52,11 +52,8 @@ impl Slots {
         if timeout <= now {
             return Told::TooLong;
         }
-        // Every slot may be free each time, and then somebody must come for it though no hint arrives: as many as there are
-        // slots ask again soon, as many behind them a step later, and so on.
-        let row = bounds.slots.clamp(HINTED as u32, WIDEST);
-        let ahead = self.line.cost_ahead(place, Waiter::is_present, now, u64::from(row * MOST_STEPS)) as u32;
-        Told::Wait(timeout.min(now + STEP.saturating_mul(u64::from(1 + ahead / row))))
+        // Every slot may be free each time, and then somebody must come for it though no hint arrives.
+        Told::Wait(timeout.min(self.line.asks_again(place, bounds.slots, MOST_STEPS, now)))
     }
 
     /// Takes a slot, and leaves the line.
@@ -125,12 +122,8 @@ impl Slots {
     }
 }
 
-/// How soon the first in line ask again. Ours: a lost hint costs no more.
-const STEP: Duration = Duration::from_millis(50);
 /// By how many steps more the last ask again. Ours: a quarter of a second in all.
 const MOST_STEPS: u32 = 4;
-/// How many ask together at most. Ours: the first do so twenty times a second.
-const WIDEST: u32 = 32;
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use crate::decision::RefusalReason;
 use crate::event::What;
 use crate::figure::Figures;
 use crate::key::{Key, Keyed};
-use crate::measure::queue::{Line, Waiter};
+use crate::measure::queue::{Line, STEP, Waiter};
 use crate::policy::{Answer, Asker, Cx, Ended, Gate, Note, Place};
 use crate::snapshot::{Damaged, Reader, Writer};
 use crate::time::{Duration, Instant};
@@ -200,9 +200,21 @@ impl RateLimiter {
         now + self.until(credit, permits).max(ticks)
     }
 
+    /// When to ask again: at its turn, or sooner, since those ahead may leave and no hint may come of it. Not before the
+    /// credit is enough for itself alone.
+    fn asks_again(&self, asker: &Asker, turn: Instant, now: Instant) -> Instant {
+        let Some(bucket) = self.buckets.get(asker.key) else { return turn };
+        let alone = now + self.until(self.credit(Some(bucket), now), u64::from(asker.cost));
+        if turn <= alone.max(now + STEP) {
+            return turn; // nobody is ahead of it, or it is soon
+        }
+        let place = asker.place.map(|place| place.0);
+        turn.min(alone.max(bucket.line.asks_again(place, self.burst, u32::MAX, now)))
+    }
+
     /// Somebody left the line or lets others pass, or came before those ahead of it: a hint, if the first one's turn is
     /// now, or comes sooner than it knows.
-    fn hasten(&self, key: Key, cx: &mut Cx<'_>) {
+    fn hasten(&mut self, key: Key, cx: &mut Cx<'_>) {
         let Some(bucket) = self.buckets.get(key) else { return };
         if bucket.line.len() == 0 || !cx.woken.wants_more() {
             return;
@@ -212,6 +224,7 @@ impl RateLimiter {
         let at = cx.now + self.until(credit, u64::from(head.cost));
         if at <= cx.now || at < head.turn {
             cx.woken.push(head.call);
+            self.bucket(key).line.hasten(at, cx.now);
         }
     }
 }
@@ -229,7 +242,7 @@ impl Gate for RateLimiter {
         if too_late || asker.place.is_none() && self.waiters(asker.key) >= self.config.queue {
             return Answer::Reject { reason: RefusalReason::RateLimited, retry_at: Some(at) };
         }
-        Answer::Wait(at)
+        Answer::Wait(self.asks_again(asker, at, now))
     }
 
     fn take(&mut self, asker: &Asker, cx: &mut Cx<'_>) -> Note {
@@ -247,15 +260,15 @@ impl Gate for RateLimiter {
 
     fn join(&mut self, asker: &Asker, cx: &mut Cx<'_>) -> Place {
         let turn = self.turn(asker, cx.now);
+        let asks = self.asks_again(asker, turn, cx.now);
         let line = &mut self.bucket(asker.key).line;
-        match asker.place {
-            Some(place) => {
-                line.stand(place.0, turn);
-                self.hasten(asker.key, cx);
-                place
-            }
-            None => Place(line.join(asker.call, asker.cost, turn)),
+        let place = asker.place.unwrap_or_else(|| Place(line.join(asker.call, asker.cost, turn)));
+        line.was_told(place.0, asks);
+        if asker.place.is_some() {
+            line.stand(place.0, turn);
+            self.hasten(asker.key, cx);
         }
+        place
     }
 
     fn step_aside(&mut self, key: Key, place: Place, cx: &mut Cx<'_>) {

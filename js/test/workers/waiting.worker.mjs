@@ -63,7 +63,7 @@ async function readIntoBuffers(body) {
   return text;
 }
 
-function callOf({ id, url, guard, deaf, leaveAfterMs }, signal) {
+function callOf({ id, url, guard, deaf, leaveAfterMs, cost }, signal) {
   const init = { signal };
   if (leaveAfterMs !== undefined) {
     const controller = new AbortController();
@@ -71,7 +71,7 @@ function callOf({ id, url, guard, deaf, leaveAfterMs }, signal) {
     setTimeout(() => sent.some((start) => start.id === id) || controller.abort(), leaveAfterMs);
   }
   came.push(id);
-  return during("coming", () => guardFor(guard, deaf).fetch(`${url}${id}`, init));
+  return during("coming", () => guardFor(guard, deaf).fetch(`${url}${id}`, init, { cost }));
 }
 
 /** Makes a call in a request of its own, through the service binding, and leaves after a while. */

@@ -117,11 +117,12 @@ fn whoever_leaves_the_line_had_taken_nothing() {
     let config = rate_limiter::Config { rate: 1, wait: ms(60_000), ..Default::default() };
     let stack = script.stack(StackConfig { rate_limiter: Some(Part::Own(config)), ..Default::default() });
     script.admit(stack, at(0), "send 1");
-    let waiters: Vec<CallId> =
-        (1..=20).map(|turn| script.admit(stack, at(0), &format!("wait, until {}", turn * 1_000))).collect();
+    // Their turns are a second apart. All ask again when there is a permit, since those ahead may have left.
+    let waiters: Vec<CallId> = (0..20).map(|_| script.admit(stack, at(0), "wait, until 1000")).collect();
     waiters[..19].iter().for_each(|call| script.cancel(*call, at(0), "done 0 cancelled"));
     // The last one is the first now; and what comes after it waits for its turn, as if the others had never been.
     script.wake(waiters[19], at(0), "wait, until 1000");
-    script.admit(stack, at(0), "wait, until 2000");
+    let last = script.admit(stack, at(0), "wait, until 1000");
     script.wake(waiters[19], at(1_000), "send 1");
+    script.wake(last, at(1_000), "wait, until 2000");
 }

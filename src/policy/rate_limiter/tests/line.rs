@@ -195,6 +195,74 @@ fn g4_who_leaves_took_nothing_and_those_behind_go_sooner() {
     assert_eq!(crowd.starts(), [0, 1_000, 2_000, 3_000]);
 }
 
+/// A permit a second, none left; a dear waiter, and five cheap ones behind it.
+fn behind_a_dear_one(hints: bool) -> (Crowd, usize, Vec<usize>) {
+    let mut crowd = Crowd::new(stack(Config { wait: Duration::from_secs(200), ..patient(1, 100) }));
+    crowd.hints = hints;
+    crowd.arrive_with(Key::WHOLE, costing(100), 0);
+    let dear = crowd.arrive_with(Key::WHOLE, costing(100), 0);
+    let cheap = (0..5).map(|_| crowd.arrive(0)).collect();
+    (crowd, dear, cheap)
+}
+
+#[test]
+fn g4_where_no_hint_arrives_who_may_go_sooner_is_sent_soon_and_before_newcomers() {
+    let (mut crowd, dear, cheap) = behind_a_dear_one(false);
+    crowd.run_for(1_500);
+    crowd.leave(dear);
+    crowd.run_for(10);
+    let newcomer = crowd.arrive(0);
+    crowd.run_for(10_000);
+    assert_eq!(crowd.who_started(), [&[0], &cheap[..], &[newcomer]].concat());
+    let starts = crowd.starts();
+    assert!(starts[1] <= 1_550, "{starts:?}");
+    for (turn, at) in (2..=6).zip(&starts[2..]) {
+        assert!((turn * 1_000..=turn * 1_000 + 50).contains(at), "{starts:?}");
+    }
+}
+
+#[test]
+fn g4_where_no_hint_arrives_newcomers_pass_nobody_who_has_not_yet_asked() {
+    for late_ms in [1, 15, 30, 49] {
+        let (mut crowd, dear, cheap) = behind_a_dear_one(false);
+        crowd.run_for(5_500);
+        crowd.leave(dear);
+        crowd.run_for(late_ms);
+        // Five permits are there, and five wait for them.
+        let newcomer = crowd.arrive(0);
+        crowd.run_for(10_000);
+        assert_eq!(crowd.who_started(), [&[0], &cheap[..], &[newcomer]].concat());
+        let starts = crowd.starts();
+        assert!(starts[1..6].iter().all(|at| *at <= 5_600) && starts[6] <= 6_050, "{starts:?}");
+    }
+}
+
+#[test]
+fn g4_where_no_hint_arrives_the_dead_hold_nobody_up_for_long_though_their_turns_were_far() {
+    let (mut crowd, dear, cheap) = behind_a_dear_one(false);
+    crowd.run_for(3_500);
+    crowd.die(cheap[0]);
+    crowd.die(cheap[1]);
+    crowd.leave(dear);
+    crowd.run_for(500);
+    assert_eq!(crowd.who_started(), [0, cheap[2], cheap[3], cheap[4]]);
+    assert!(crowd.starts()[3] <= 3_500 + 2 * (50 + 100 + 50), "{:?}", crowd.starts());
+}
+
+#[test]
+fn who_waits_asks_again_the_more_seldom_the_more_stand_before_it_and_never_before_there_is_credit() {
+    let mut crowd = Crowd::new(stack(Config { wait: Duration::from_secs(600), ..patient(1, 1) }));
+    (0..101).for_each(|_| _ = crowd.arrive(0));
+    crowd.run_for(1);
+    let before = crowd.heard;
+    crowd.run_for(998);
+    assert_eq!(crowd.heard, before, "there can be no permit yet");
+    crowd.run_for(10_000);
+    // Ten have started and ended. Of the others the first sixty ask for every permit, and the last for every second one.
+    let asked = crowd.heard - before - 20;
+    assert!((700..900).contains(&asked), "{asked}");
+}
+
 #[test]
 fn g5_what_is_too_dear_is_refused_at_once_and_told() {
     let mut crowd = Crowd::new(stack(patient(100, 5)));
