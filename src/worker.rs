@@ -57,7 +57,7 @@ struct Site {
 }
 
 impl Guard {
-    /// Adds a stack to the isolate's engine.
+    /// Adds a stack to the isolate's engine, unless a guard of this name and with equal policies has one there.
     ///
     /// # Errors
     /// Names the option, the value and the range; or there are too many stacks: make guards once, not with each request.

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use crate::call::{Facts, Repeat};
 use crate::config::ConfigError;
 use crate::decision::{AttemptNumber, Decision, Step};
-use crate::engine::{Engine, Limits};
+use crate::engine::{Engine, Limits, MAX_STACKS};
 use crate::id::{CallId, StackId};
 use crate::key::Key;
 use crate::outcome::Outcome;
@@ -30,8 +30,8 @@ use super::request::origin_of;
 
 pub struct Isolate {
     pub engine: Engine,
-    /// By the stacks' numbers.
-    names: Vec<Option<Rc<str>>>,
+    /// The guards' stacks, by their numbers; none where whoever was lent the engine has added one.
+    stacks: Vec<Option<Stack>>,
     listeners: Vec<Listener>,
     /// Not there before the first verb: a Worker's module scope has no entropy.
     rng: Option<Rng>,
@@ -46,6 +46,13 @@ std::thread_local! {
     static LISTENED: Cell<u64> = const { Cell::new(0) };
     /// The stacks whose attempts are being polled, from the outermost to the innermost: what begins now is nested in them.
     static AROUND: RefCell<Vec<StackId>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What a stack was made of.
+struct Stack {
+    id: StackId,
+    name: Option<Rc<str>>,
+    config: StackConfig,
 }
 
 type Act = Box<dyn FnOnce(&mut Isolate)>;
@@ -117,16 +124,22 @@ fn catch_up() {
 
 impl Isolate {
     const fn new() -> Self {
-        Self { engine: Engine::new(Limits::DEFAULT), names: Vec::new(), listeners: Vec::new(), rng: None }
+        Self { engine: Engine::new(Limits::DEFAULT), stacks: Vec::new(), listeners: Vec::new(), rng: None }
     }
 
+    /// The stack for a guard: guards of one name and equal policies have one between them, and one without a name has its
+    /// own, unless there are so many that it must be made with each request.
     pub fn add_stack(&mut self, name: Option<String>, config: StackConfig) -> Result<StackId, ConfigError> {
-        let stack = self.engine.add_stack(config)?;
-        // Whoever is lent the engine may have added stacks to it.
-        let place = usize::from(stack.number());
-        self.names.resize(place, None);
-        self.names.push(name.map(Rc::from));
-        Ok(stack)
+        if name.is_some() || self.stacks.len() >= MOST_BEFORE_SHARED {
+            let is_alike = |stack: &&Stack| stack.name.as_deref() == name.as_deref() && stack.config == config;
+            if let Some(alike) = self.stacks.iter().rev().flatten().find(is_alike) {
+                return Ok(alike.id);
+            }
+        }
+        let id = self.engine.add_stack(config.clone())?;
+        self.stacks.resize_with(usize::from(id.number()), || None);
+        self.stacks.push(Some(Stack { id, name: name.map(Rc::from), config }));
+        Ok(id)
     }
 
     /// The number of this very name, which is given one if need be; `None` where every key is busy.
@@ -219,11 +232,15 @@ impl Isolate {
         let event = self.engine.events().pop()?;
         let hears = |listener: &&Listener| event.stack.is_none_or(|stack| stack == listener.stack);
         let listeners = self.listeners.iter().filter(hears).map(|listener| listener.heard.clone()).collect();
-        let stack = event.stack.and_then(|stack| self.names.get(usize::from(stack.number())).cloned().flatten());
+        let stack = event.stack.and_then(|stack| self.stacks.get(usize::from(stack.number()))?.as_ref()?.name.clone());
         let key = keys(|keys| keys.name_of(event.key));
         Some((Event { at: self.now(), stack, key, policy: event.policy, what: event.what }, listeners))
     }
 }
+
+/// From so many on, guards without a name are one as those of a name are: what else there is to make must have room. As in
+/// the JavaScript package.
+const MOST_BEFORE_SHARED: usize = MAX_STACKS / 2;
 
 #[cfg(test)]
 mod tests {
@@ -232,6 +249,10 @@ mod tests {
     use super::super::{Guard, share};
     use super::*;
     use crate::{Key, Part};
+
+    fn repeating() -> StackConfig {
+        StackConfig { retry: Some(Default::default()), ..StackConfig::OFF }
+    }
 
     fn nested<T>(question: impl FnOnce() -> T) -> T {
         with(|_| question()).expect("the engine is free")
@@ -291,6 +312,32 @@ mod tests {
         with(|isolate| isolate.engine.add_stack(StackConfig::default())).unwrap().unwrap();
         let named = super::super::Config { name: Some("rates".into()), ..Default::default() };
         let place = usize::from(Guard::new(named).unwrap().0.stack.number());
-        assert_eq!(with(|isolate| isolate.names[place].clone()).flatten().as_deref(), Some("rates"));
+        let name = with(|isolate| isolate.stacks[place].as_ref()?.name.clone()).flatten();
+        assert_eq!(name.as_deref(), Some("rates"));
+    }
+
+    #[test]
+    fn guards_of_one_name_and_equal_policies_are_one_and_one_without_a_name_is_on_its_own() {
+        let number = |name: Option<&str>, stack: StackConfig| {
+            Guard::new(super::super::Config { name: name.map(Into::into), stack }).unwrap().0.stack.number()
+        };
+        let mail = number(Some("mail"), StackConfig::default());
+        assert_eq!(number(Some("mail"), StackConfig::default()), mail);
+        assert_ne!(number(Some("mail"), repeating()), mail);
+        assert_ne!(number(Some("database"), StackConfig::default()), mail);
+        assert_ne!(number(None, StackConfig::default()), number(None, StackConfig::default()));
+    }
+
+    #[test]
+    fn a_guard_without_a_name_that_is_made_with_each_request_is_bounded_and_never_an_error() {
+        for _ in 0..1_000 {
+            Guard::new(StackConfig::default()).unwrap();
+        }
+        assert_eq!(with(|isolate| isolate.stacks.len()).unwrap(), MOST_BEFORE_SHARED);
+        for other in 0..MOST_BEFORE_SHARED {
+            Guard::new(super::super::Config { name: Some(other.to_string()), ..Default::default() }).unwrap();
+        }
+        assert!(Guard::new(StackConfig::default()).is_ok());
+        assert!(Guard::new(repeating()).is_err());
     }
 }
