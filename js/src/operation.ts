@@ -18,10 +18,9 @@ export class Operation<T> implements Work<T> {
     return operate(attempt);
   }
 
-  /** Nothing that an operation throws says that it has done nothing: a connection refused may be its last step's. */
+  /** Nothing that an operation ends with says that it has done nothing: a connection refused may be its last step's. */
   outcomeOf({ state, result }: Attempt<T>): number {
-    if (state === FULFILLED) return afterRedirects(outcomeOfValue(result), result);
-    const outcome = outcomeOfError(result);
-    return outcome === UNSENT ? TRANSIENT : outcome;
+    const outcome = state === FULFILLED ? afterRedirects(outcomeOfValue(result), result) : outcomeOfError(result);
+    return outcome === UNSENT || outcome === 521 || outcome === 523 ? TRANSIENT : outcome;
   }
 }

@@ -117,6 +117,17 @@ test("execute: nothing that an operation throws says that it has done nothing, a
   }
 });
 
+test("execute: a response that says that it never reached its server is the operation's failure all the same", async () => {
+  for (const code of [521, 523]) {
+    const { host, guard } = shim();
+    let attempts = 0;
+    const stack = guard({ retry: {}, breaker: {} });
+    const pending = stack.execute(() => (attempts++, status(code)), { idempotent: false });
+    await Promise.all([pending, host.pass(10_000)]);
+    assert.deepEqual([attempts, stack.breaker().failures], [1, 1]);
+  }
+});
+
 test("execute: a fresh signal for each attempt, which tells when its attempt is given up", async () => {
   const { host, guard } = shim();
   const signals: AbortSignal[] = [];
