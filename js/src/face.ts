@@ -4,6 +4,7 @@ import { checkOptions, checkSharedOptions, timeOf, wordOf } from "./check.js";
 import { Engine } from "./engine.js";
 import { StackGuard } from "./guard.js";
 import type { OwnHost } from "./host.js";
+import { methodOf } from "./method.js";
 import { NamedBudget, NamedObject } from "./objects.js";
 import { Stacks } from "./stacks.js";
 import type {
@@ -79,12 +80,12 @@ interface Part {
   stacks: Stacks;
 }
 
-/** What is given, over what is there. It may be an instance of a class, or keep what it needs beside its methods: they are called on it. */
+/** What is given, over what is there. */
 function hostOf(standard: OwnHost, given: Partial<Host>): OwnHost {
   const host: Record<string, unknown> = { ...standard };
   for (const name of ["now", "random", "arm", "fetch", "wallNow", "wakesOthers"] as const) {
-    const method: unknown = given[name];
-    if (typeof method === "function") host[name] = method.bind(given);
+    const method: unknown = methodOf(given, name);
+    if (typeof method === "function") host[name] = method;
   }
   const made = host as unknown as OwnHost;
   const { now, random } = made;

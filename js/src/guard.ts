@@ -8,6 +8,7 @@ import { AFTER_FAILURE, asSignal, flagsOf, flagsOfRequest, originOf, signalOf } 
 import { initOf, inputOf } from "./given.js";
 import { ignore } from "./ignore.js";
 import { breakerHandle, nameOf, readMetrics, tryAcquire } from "./inspect.js";
+import { methodOf } from "./method.js";
 import { nest } from "./nesting.js";
 import { Operation, type Operate } from "./operation.js";
 import { Sending, type Sender } from "./sending.js";
@@ -134,7 +135,7 @@ function optionsOf<Options extends CallOptions>(given: Options | null | undefine
 
 /** A fetch to be called as a plain function: a service binding's own must be called on its binding. */
 function senderOf(fetch: Fetch | { fetch: Fetch }): Fetch {
-  return typeof fetch === "function" ? fetch : (input, init) => fetch.fetch(input, init);
+  return typeof fetch === "function" ? fetch : (input, init) => methodOf(fetch, "fetch")(input, init);
 }
 
 /** Keeps the runtime from dropping the call. A hint: where it fails, the call's leases end by themselves. */

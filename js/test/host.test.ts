@@ -113,6 +113,17 @@ test("on a clock with fractions a rate limiter grants what its rate says", () =>
   assert.equal(granted, 100_000);
 });
 
+test("a function of the runtime's own may be a host's method as it is, and a class's methods are called on their instance", async () => {
+  class Clock {
+    #ms = 5;
+    now(): number {
+      return this.#ms;
+    }
+  }
+  const hosts = [{ now: performance.now }, { now: Date.now, random: Math.random, fetch: globalThis.fetch }, new Clock(), Object.assign(Object.create(null), { now: performance.now })];
+  for (const host of hosts) assert.equal(await forbear({ retry: {}, timeout: {} }, { host }).execute(() => "fine"), "fine");
+});
+
 test("on Workers one call wakes another only where the runtime hands promises over between requests", () => {
   const world = globalThis as { Cloudflare?: object };
   assert.equal(workersHost().wakesOthers(), false);
