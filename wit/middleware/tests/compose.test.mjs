@@ -2,6 +2,9 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { inRoot } from "../../../scripts/run.mjs";
 
@@ -22,6 +25,17 @@ test("what is not understood is refused by name, and nothing is built", () => {
     const { status, stdout, stderr } = compose(words);
     assert.deepEqual([status, stdout], [1, ""], words.join(" "));
     assert.match(stderr, said);
+  }
+});
+
+test("a file that is no component is told so in words", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "forbear-compose-"));
+  try {
+    const { status, stderr } = compose([inRoot("README.md"), "-o", join(folder, "out.wasm")]);
+    assert.equal(status, 1);
+    assert.match(stderr, /README\.md: it is no WebAssembly: give a component, which is a \.wasm file\n$/);
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });
 

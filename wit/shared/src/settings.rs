@@ -88,6 +88,9 @@ pub fn refusal(error: &ConfigError) -> String {
     let Some(spec) = policy.options().get(position) else {
         return ["forbear: ", policy.word(), ": refused, ", reason.word()].concat();
     };
+    if policy == Kind::Budget && min.to_bits() == max.to_bits() {
+        return ["forbear: budget.", spec.name, ": budget.kind is another one, which does not read it"].concat();
+    }
     let beside = if reason == ConfigReason::Conflict { " beside the other settings" } else { "" };
     let given = if given.is_nan() { String::from("off") } else { value::show(spec.kind, given) };
     let (min, max) = (value::show(spec.kind, min), value::show(spec.kind, max));

@@ -1,7 +1,7 @@
 //! An application and the middleware → one component, whose requests pass the policies.
 
 use wac_graph::types::Package;
-use wac_graph::{CompositionGraph, EncodeOptions, plug};
+use wac_graph::{CompositionGraph, EncodeOptions, PlugError, plug};
 
 use crate::interface;
 
@@ -39,9 +39,13 @@ pub fn form_of(middleware: &[u8]) -> Result<&'static Form, String> {
     FORMS.iter().find(|form| has(&lines, form.offer)).ok_or_else(|| "it is no middleware".to_owned())
 }
 
-/// The application behind the middleware. Each part brings something that the middleware asks for; the host brings what none
-/// does.
-pub fn compose(application: &[u8], middleware: &[u8], parts: &[Vec<u8>]) -> Result<Vec<u8>, String> {
+/// The middleware with a part that brings something it asks for; the host brings what none does.
+pub fn bring(part: &[u8], middleware: &[u8]) -> Result<Vec<u8>, String> {
+    connect(part, middleware)
+}
+
+/// The application behind the middleware.
+pub fn compose(application: &[u8], middleware: &[u8]) -> Result<Vec<u8>, String> {
     let form = form_of(middleware)?;
     let lines = interface::lines(application)?;
     if !has(&lines, form.place) {
@@ -51,8 +55,7 @@ pub fn compose(application: &[u8], middleware: &[u8], parts: &[Vec<u8>]) -> Resu
             format!("it has no `{}…`, whose place the middleware takes, but {others}", form.place)
         }));
     }
-    let middleware = parts.iter().try_fold(middleware.to_vec(), |middleware, part| connect(part, &middleware))?;
-    if form.behind { connect(application, &middleware) } else { connect(&middleware, application) }
+    if form.behind { connect(application, middleware) } else { connect(middleware, application) }
 }
 
 fn has(lines: &[String], beginning: &str) -> bool {
@@ -83,7 +86,10 @@ fn connect(plugged: &[u8], socket: &[u8]) -> Result<Vec<u8>, String> {
         graph.register_package(package).map_err(|error| error.to_string())
     };
     let (plugged, socket) = (package("forbear:plug", plugged)?, package("forbear:socket", socket)?);
-    plug(&mut graph, vec![plugged], socket).map_err(|error| error.to_string())?;
+    plug(&mut graph, vec![plugged], socket).map_err(|error| match error {
+        PlugError::NoPlugHappened => "it exports nothing that is asked for here".to_owned(),
+        error => error.to_string(),
+    })?;
     graph.encode(EncodeOptions::default()).map_err(|error| format!("{error:#}"))
 }
 
@@ -145,5 +151,20 @@ mod tests {
     fn a_module_is_told_that_it_is_no_component() {
         let said = form_for(b"\0asm\x01\0\0\0").map(|form| form.name);
         assert!(said.unwrap_err().starts_with("it is no component but a module"));
+    }
+
+    #[test]
+    fn what_is_no_webassembly_is_told_so_in_words() {
+        let whole = importing(&["wasi:http/client@0.3.0"]);
+        for (bytes, told) in [
+            (&b"# A page\n"[..], "it is no WebAssembly"),
+            (b"", "it is no WebAssembly"),
+            (b"(component)", "it is no WebAssembly"),
+            (&whole[..whole.len() - 1], "it is damaged, or not whole: "),
+            (b"\0asm\x63\0\x01\0", "it is damaged, or not whole: "),
+        ] {
+            let said = form_for(bytes).map(|form| form.name).unwrap_err();
+            assert!(said.starts_with(told) && !said.contains('['), "{said}");
+        }
     }
 }

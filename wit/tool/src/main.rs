@@ -30,24 +30,30 @@ fn main() -> ExitCode {
 
 fn run(args: &[&str]) -> Result<(), String> {
     match *args {
-        ["componentize", module, component] => write(component, &componentize::componentize(&read(module)?)?),
-        ["configure", settings, middleware, component] => {
-            let text = fs::read_to_string(settings).map_err(|error| format!("{settings}: {error}"))?;
-            let form = compose::form_of(&read(middleware)?).map_err(|error| format!("{middleware}: {error}"))?;
-            write(component, &configuration::component(&text, form).map_err(|error| format!("{settings}: {error}"))?)
+        ["componentize", module, out] => {
+            write(out, &componentize::componentize(&read(module)?).map_err(|error| format!("{module}: {error}"))?)
+        }
+        ["configure", settings, middleware, out] => {
+            let text = String::from_utf8(read(settings)?).map_err(|_| format!("{settings}: it is no text in UTF-8"))?;
+            let form = compose::form_of(&component(middleware)?).map_err(|error| format!("{middleware}: {error}"))?;
+            write(out, &configuration::component(&text, form).map_err(|error| format!("{settings}: {error}"))?)
         }
         ["form", application] => {
-            let form = compose::form_for(&read(application)?).map_err(|error| format!("{application}: {error}"))?;
+            let form =
+                compose::form_for(&component(application)?).map_err(|error| format!("{application}: {error}"))?;
             println!("{}", form.name);
             Ok(())
         }
-        ["compose", application, middleware, ref parts @ .., component] => {
-            let parts: Vec<_> = parts.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
-            let composed = compose::compose(&read(application)?, &read(middleware)?, &parts);
-            write(component, &composed.map_err(|error| format!("{application}: {error}"))?)
+        ["compose", application, middleware, ref parts @ .., out] => {
+            let mut guard = component(middleware)?;
+            for part in parts {
+                guard = compose::bring(&component(part)?, &guard).map_err(|error| format!("{part}: {error}"))?;
+            }
+            let composed = compose::compose(&component(application)?, &guard);
+            write(out, &composed.map_err(|error| format!("{application}: {error}"))?)
         }
-        ["interface", component] => {
-            interface::lines(&read(component)?)?.iter().for_each(|line| println!("{line}"));
+        ["interface", path] => {
+            interface::lines(&component(path)?)?.iter().for_each(|line| println!("{line}"));
             Ok(())
         }
         _ => Err(USAGE.to_owned()),
@@ -56,6 +62,13 @@ fn run(args: &[&str]) -> Result<(), String> {
 
 fn read(path: &str) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| format!("{path}: {error}"))
+}
+
+/// A file that is one, or what it is instead.
+fn component(path: &str) -> Result<Vec<u8>, String> {
+    let bytes = read(path)?;
+    interface::lines(&bytes).map_err(|error| format!("{path}: {error}"))?;
+    Ok(bytes)
 }
 
 fn write(path: &str, bytes: &[u8]) -> Result<(), String> {

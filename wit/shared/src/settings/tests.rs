@@ -91,6 +91,8 @@ fn what_is_not_understood_is_refused_by_name_value_and_range() {
     assert!(wrong("retries = 2").contains("there is no such setting; there are deadline, retry, "));
     assert!(wrong("retry.backoff.jitter = some").contains("give one of none, full, equal, decorrelated"));
     assert_eq!(wrong("retry = off\nretry.attempts = 2"), "forbear: retry = off, but it has settings");
+    let unread = "forbear: budget.ratio: budget.kind is another one, which does not read it";
+    assert_eq!(wrong("budget.kind = grpc\nbudget.ratio = 0.2"), unread);
     assert!(wrong("breaker.minCalls = 50\nbreaker.windowCalls = 10").contains("beside the other settings"));
     assert_eq!(wrong("retry"), "line 1: `retry` is not `name = value`");
     assert_eq!(wrong("retry = on\nretry = on"), "line 2: `retry = on` sets what an earlier line has set");
