@@ -192,7 +192,8 @@ impl Engine {
     }
 
     /// An attempt of a call whose attempts are prepared first is really sent now. Nothing is decided: its latency begins here,
-    /// and from here on its end is evidence. `repeat` says who may repeat what is sent; the strictest word of a call counts.
+    /// and from here on its end is evidence. `repeat` says who may repeat what is sent; the strictest word of a call counts. To
+    /// say it again changes nothing.
     pub fn sent(&mut self, call: CallId, attempt: AttemptNumber, repeat: Repeat, now: HostTime) {
         let call = self.calls.find(call).and_then(|index| self.calls.get_mut(index));
         let Some(call) = call.filter(|call| call.facts.prepared) else { return };
@@ -200,7 +201,7 @@ impl Engine {
         if !hedge::may_hedge(&call.facts) {
             call.hedge_at = Instant::NEVER;
         }
-        if let Some(attempt) = call.attempt_mut(attempt) {
+        if let Some(attempt) = call.attempt_mut(attempt).filter(|attempt| !attempt.is_sent) {
             (attempt.sent_at, attempt.is_sent) = (now, true);
         }
     }

@@ -674,6 +674,7 @@ fn the_latency_of_a_prepared_attempt_begins_when_it_is_sent() {
     let stack = script.stack(StackConfig { breaker: Some(Part::Own(slow)), ..unlimited() });
     let call = script.admit_with(stack, Facts { prepared: true, ..Facts::default() }, at(0), "send 1");
     script.engine.sent(call, 1, Repeat::Freely, at(5_000));
+    script.engine.sent(call, 1, Repeat::Freely, at(5_005)); // changes nothing
     script.settle(call, 1, success(), at(5_010), "done 1 completed");
     let latency = |what: &What| if let What::Settled { latency, .. } = what { Some(*latency) } else { None };
     assert_eq!(script.events().iter().find_map(latency), Some(ms(10)));
