@@ -7,7 +7,7 @@
 use alloc::string::String;
 
 use forbear::{AttemptNumber, AttemptSet, CallId, Decision, Duration, HostTime, Outcome, Step, Verdict};
-use forbear_wit_shared::wasi_http;
+use forbear_wit_shared::origin;
 
 use crate::bindings::wasi::clocks::monotonic_clock::subscribe_instant;
 use crate::bindings::wasi::io::poll::poll;
@@ -149,8 +149,8 @@ fn is_whole(request: &OutgoingRequest) -> bool {
 fn origin(request: &OutgoingRequest) -> Option<String> {
     match request.scheme() {
         // Where nothing is said, hosts take the safe one.
-        None | Some(Scheme::Https) => Some(wasi_http::origin(false, &request.authority()?)),
-        Some(Scheme::Http) => Some(wasi_http::origin(true, &request.authority()?)),
+        None | Some(Scheme::Https) => Some(origin::of(false, &request.authority()?)),
+        Some(Scheme::Http) => Some(origin::of(true, &request.authority()?)),
         Some(Scheme::Other(_)) => None,
     }
 }

@@ -76,7 +76,9 @@ struct Ended {
 
 enum Event {
     Ended(AttemptNumber),
+    /// The timer has rung.
     Due,
+    Hint,
 }
 
 impl Call {
@@ -104,7 +106,14 @@ impl Call {
             let event = poll_fn(|context| self.poll(decision.at, context)).await;
             let Some(id) = self.id else { return self.go_on_alone().await };
             decision = site::with(|site| match event {
-                Event::Due => site.wake(id),
+                Event::Hint => site.wake(id),
+                Event::Due => {
+                    // An upstream that does not take what has come of a long body is what is waited for.
+                    if !self.upload.waits_for_its_sender() {
+                        self.running.iter().for_each(|attempt| site.sent(id, attempt.number));
+                    }
+                    site.due(id)
+                }
                 Event::Ended(number) => site.settle(id, number, self.outcome(number)),
             })?;
         }
@@ -126,7 +135,9 @@ impl Call {
 
     fn start(&mut self, number: AttemptNumber) {
         self.sent = number;
-        let sending = Box::pin(self.upload.clone().send());
+        let id = self.id;
+        let came = move || id.into_iter().for_each(|id| _ = site::with(|site| site.sent(id, number)));
+        let sending = Box::pin(self.upload.clone().send(came));
         self.running.push(Running { number, started: clock::now(), sending });
     }
 
@@ -152,19 +163,32 @@ impl Call {
             return Poll::Ready(Event::Due);
         }
         match self.id.map(|id| site::with(|site| site.rung(id, context))) {
-            Some(Ok(true)) => Poll::Ready(Event::Due),
+            Some(Ok(true)) => Poll::Ready(Event::Hint),
             _ => Poll::Pending,
         }
     }
 
     fn outcome(&self, number: AttemptNumber) -> Outcome {
-        let ended = self.ended.iter().find(|ended| ended.number == number);
-        match ended {
+        match self.ended.iter().find(|ended| ended.number == number).map(|ended| &ended.result) {
             None => Outcome::new(Verdict::Cancelled),
-            // The application's own doing, whatever the error is called.
-            Some(ended) if ended.result.is_err() && self.upload.is_broken_off() => Outcome::new(Verdict::Defect),
-            Some(ended) => outcome::of(&ended.result),
+            Some(Err(error)) if self.upload.is_to_blame(error) => Outcome::new(Verdict::Defect),
+            Some(result) => {
+                let outcome = outcome::of(result);
+                if self.is_late(&outcome, result) {
+                    Outcome { verdict: Verdict::Inconclusive, ..outcome }
+                } else {
+                    outcome
+                }
+            }
         }
+    }
+
+    /// Whether the sender of the body may be why this ended: while that is waited for, time that is up, a connection that is
+    /// closed and a 408 say nothing about the upstream.
+    fn is_late(&self, outcome: &Outcome, result: &Result<Response, ErrorCode>) -> bool {
+        let is_failure = matches!(outcome.verdict, Verdict::Transient | Verdict::Timeout) && !outcome.never_sent;
+        let may_be = result.as_ref().is_ok_and(|response| response.get_status_code() == REQUEST_TIMEOUT);
+        is_failure && (result.is_err() || may_be) && self.upload.waits_for_its_sender()
     }
 
     /// Hands over this attempt's result; without one, it timed out. A call that is to be held goes on until its body ends.
@@ -212,3 +236,5 @@ impl Drop for Call {
         }
     }
 }
+
+const REQUEST_TIMEOUT: u16 = 408;

@@ -2,9 +2,9 @@
 
 use alloc::string::String;
 
-use forbear::http::is_idempotent;
+use forbear::http::{is_idempotency_key, is_idempotent};
 use forbear::{Facts, Repeat};
-use forbear_wit_shared::wasi_http;
+use forbear_wit_shared::origin;
 
 use crate::bindings::{Method, Request, Scheme};
 
@@ -16,10 +16,14 @@ pub fn of(request: &Request, length: Option<u64>, most: u64) -> Facts {
         () if idempotent && length.is_none() && !is_bodyless(&request.get_method()) => Repeat::AfterFailure,
         () if idempotent => Repeat::Freely,
         // The key makes repeating safe one after the other; two at once are a conflict for most upstreams.
-        () if request.get_headers().has("idempotency-key") => Repeat::AfterFailure,
+        () if request.get_headers().get("idempotency-key").iter().any(|key| is_idempotency_key(key)) => {
+            Repeat::AfterFailure
+        }
         () => Repeat::OnlyUnprocessed,
     };
-    Facts { repeat, replayable: length.is_none_or(|length| length <= most), ..Facts::default() }
+    let replayable = length.is_none_or(|length| length <= most);
+    // What is waited for until a body has come is its sender.
+    Facts { repeat, replayable, prepared: length != Some(0), ..Facts::default() }
 }
 
 /// The length that a request says its body has.
@@ -34,8 +38,8 @@ pub fn length(request: &Request) -> Option<u64> {
 pub fn origin(request: &Request) -> Option<String> {
     match request.get_scheme() {
         // Where nothing is said, hosts take the safe one.
-        None | Some(Scheme::Https) => Some(wasi_http::origin(false, &request.get_authority()?)),
-        Some(Scheme::Http) => Some(wasi_http::origin(true, &request.get_authority()?)),
+        None | Some(Scheme::Https) => Some(origin::of(false, &request.get_authority()?)),
+        Some(Scheme::Http) => Some(origin::of(true, &request.get_authority()?)),
         Some(Scheme::Other(_)) => None,
     }
 }

@@ -1,10 +1,9 @@
 //! How an attempt ended, as the engine hears it; and how the engine's refusals read in the words of wasi:http.
 
 use alloc::string::ToString;
-use alloc::vec::Vec;
 
-use forbear::http::{outcome_of_status, retry_after};
-use forbear::{HostTime, Outcome, RefusalReason, Rejection};
+use forbear::http::{outcome_of_status, retry_after_of};
+use forbear::{HostTime, Outcome, RefusalReason, Rejection, Verdict};
 
 use crate::bindings::{ErrorCode, Fields, Response, wit_future};
 use crate::clock::{now, wall_now_ms};
@@ -14,6 +13,8 @@ use crate::site;
 pub fn of(result: &Result<Response, ErrorCode>) -> Outcome {
     match result {
         Ok(response) => of_response(response),
+        // Before a handler that is what a handler says which failed.
+        Err(ErrorCode::InternalError(_)) if cfg!(feature = "handler") => Outcome::new(Verdict::Transient),
         Err(error) => of_error(error),
     }
 }
@@ -62,12 +63,8 @@ forbear_wit_shared::of_error!(ErrorCode);
 fn of_response(response: &Response) -> Outcome {
     let status = response.get_status_code();
     let headers = response.get_headers();
-    let asked = match headers.get("retry-after").first() {
-        Some(field) if status >= FIRST_FAILURE => {
-            retry_after(field, wall_now_ms(), headers.get("date").first().map(Vec::as_slice))
-        }
-        _ => None,
-    };
+    let asked = || retry_after_of(&headers.get("retry-after"), wall_now_ms(), &headers.get("date"));
+    let asked = if status >= FIRST_FAILURE { asked() } else { None };
     outcome_of_status(status, asked)
 }
 
@@ -75,3 +72,81 @@ const FIRST_FAILURE: u16 = 400;
 const UNAVAILABLE: u16 = 503;
 const GATEWAY_TIMEOUT: u16 = 504;
 const MILLIS_PER_SECOND: u64 = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use forbear::Verdict::{Defect, Inconclusive, Rejected, Timeout, Transient};
+
+    use super::*;
+    use crate::bindings::{DnsErrorPayload, FieldSizePayload, TlsAlertReceivedPayload};
+
+    #[test]
+    fn only_what_the_upstream_or_the_way_to_it_did_is_evidence() {
+        use ErrorCode as E;
+        let field = || FieldSizePayload { field_name: None, field_size: None };
+        let dns = DnsErrorPayload { rcode: None, info_code: None };
+        let alert = TlsAlertReceivedPayload { alert_id: None, alert_message: None };
+        for (verdict, never_sent, errors) in [
+            (
+                Transient,
+                true,
+                vec![
+                    E::DnsTimeout,
+                    E::DnsError(dns),
+                    E::DestinationNotFound,
+                    E::DestinationUnavailable,
+                    E::DestinationIpUnroutable,
+                    E::ConnectionRefused,
+                    E::ConnectionTimeout,
+                ],
+            ),
+            (
+                Transient,
+                false,
+                vec![
+                    E::ConnectionTerminated,
+                    E::HttpResponseIncomplete,
+                    E::HttpResponseTransferCoding(None),
+                    E::HttpResponseContentCoding(None),
+                    E::HttpUpgradeFailed,
+                    E::HttpProtocolError,
+                ],
+            ),
+            (Timeout, false, vec![E::ConnectionReadTimeout, E::ConnectionWriteTimeout, E::HttpResponseTimeout]),
+            (Rejected, true, vec![E::HttpRequestDenied]),
+            (Inconclusive, true, vec![E::ConnectionLimitReached]),
+            (Inconclusive, false, vec![E::InternalError(None)]),
+            (
+                Defect,
+                false,
+                vec![
+                    E::TlsProtocolError,
+                    E::TlsCertificateError,
+                    E::TlsAlertReceived(alert),
+                    E::DestinationIpProhibited,
+                    E::LoopDetected,
+                    E::ConfigurationError,
+                    E::HttpRequestLengthRequired,
+                    E::HttpRequestBodySize(None),
+                    E::HttpRequestMethodInvalid,
+                    E::HttpRequestUriInvalid,
+                    E::HttpRequestUriTooLong,
+                    E::HttpRequestHeaderSectionSize(None),
+                    E::HttpRequestHeaderSize(None),
+                    E::HttpRequestTrailerSectionSize(None),
+                    E::HttpRequestTrailerSize(field()),
+                    E::HttpResponseHeaderSectionSize(None),
+                    E::HttpResponseHeaderSize(field()),
+                    E::HttpResponseBodySize(None),
+                    E::HttpResponseTrailerSectionSize(None),
+                    E::HttpResponseTrailerSize(field()),
+                ],
+            ),
+        ] {
+            for error in errors {
+                let outcome = of_error(&error);
+                assert_eq!((outcome.verdict, outcome.never_sent), (verdict, never_sent), "{error:?}");
+            }
+        }
+    }
+}

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::task::{Context, Waker};
 
-use forbear::{AttemptNumber, CallId, Decision, Engine, Facts, Key, Outcome, OwnLimits, Rng, StackId};
+use forbear::{AttemptNumber, CallId, Decision, Engine, Facts, Key, Outcome, OwnLimits, Repeat, Rng, StackId};
 use forbear_wit_shared::single::Single;
 
 use crate::bindings::ErrorCode;
@@ -86,11 +86,23 @@ impl Site {
         self.answered(decision)
     }
 
-    /// The instant asked for has come, or a hint did.
+    /// The timer for the instant asked for has rung.
+    pub fn due(&mut self, call: CallId) -> Decision {
+        let (now, random) = (now(), self.random.word());
+        let decision = self.engine.due(call, now, random);
+        self.answered(decision)
+    }
+
+    /// A hint came.
     pub fn wake(&mut self, call: CallId) -> Decision {
         let (now, random) = (now(), self.random.word());
         let decision = self.engine.wake(call, now, random);
         self.answered(decision)
+    }
+
+    /// From now on the upstream is what this attempt waits for.
+    pub fn sent(&mut self, call: CallId, attempt: AttemptNumber) {
+        self.engine.sent(call, attempt, Repeat::Freely, now());
     }
 
     /// The caller left, or the body of a held call has ended.

@@ -17,7 +17,7 @@ pub struct Tape<End> {
 struct State<End> {
     kept: Vec<u8>,
     /// How many bytes came before what is kept.
-    gone: usize,
+    gone: u64,
     /// How many bytes are kept at most.
     limit: usize,
     end: Option<End>,
@@ -36,7 +36,7 @@ pub struct Listener<End> {
 pub struct Player<End> {
     tape: Rc<Tape<End>>,
     listener: u32,
-    at: usize,
+    at: u64,
 }
 
 /// What comes next on the tape.
@@ -109,14 +109,18 @@ impl<End> State<End> {
         }
     }
 
+    fn came(&self) -> u64 {
+        self.gone + self.kept.len() as u64
+    }
+
     fn is_too_long(&self) -> bool {
         self.gone > 0 || self.kept.len() > self.limit
     }
 
     /// What was kept is gone, and from this place on it is the caller's.
     fn forget(&mut self, from: usize) -> Vec<u8> {
+        self.gone = self.came();
         let mut kept = core::mem::take(&mut self.kept);
-        self.gone += kept.len();
         self.wake();
         kept.drain(..from);
         kept
@@ -145,15 +149,22 @@ impl<End: Clone> Listener<End> {
         self.tape.state.borrow().gone == 0
     }
 
-    /// How it ended, once that is known.
-    pub fn ending(&self) -> Option<End> {
-        self.tape.state.borrow().end.clone()
+    /// How many bytes came, and how it ended, once that is known.
+    pub fn heard(&self) -> (u64, Option<End>) {
+        let state = self.tape.state.borrow();
+        (state.came(), state.end.clone())
+    }
+
+    /// Whether more is to come, and there is room for it: whoever records it is what is waited for.
+    pub fn waits_for_more(&self) -> bool {
+        let state = self.tape.state.borrow();
+        state.end.is_none() && state.room() > 0
     }
 
     /// Whether nothing at all came before its end.
     pub fn poll_is_empty(&self, context: &Context<'_>) -> Poll<bool> {
         let mut state = self.tape.state.borrow_mut();
-        match (state.kept.len() + state.gone, &state.end) {
+        match (state.came(), &state.end) {
             (0, None) => state.wait(context),
             (came, _) => Poll::Ready(came == 0),
         }
@@ -180,8 +191,9 @@ impl<End: Clone> Player<End> {
         let Some(from) = self.at.checked_sub(state.gone).filter(|_| state.listeners.contains(&self.listener)) else {
             return Poll::Ready(Piece::Nothing);
         };
+        let from = from as usize;
         if from < state.kept.len() {
-            self.at = state.gone + state.kept.len();
+            self.at = state.came();
             let piece = if state.is_too_long() { state.forget(from) } else { state.kept[from..].to_vec() };
             return Poll::Ready(Piece::Bytes(piece));
         }

@@ -25,8 +25,8 @@ pub struct Upload {
     options: Option<RequestOptions>,
     /// None where it says that it is empty.
     body: Option<Recording>,
-    /// Whether its body may turn out to be empty, and is not sent as one then.
-    may_be_empty: bool,
+    /// How long it says that its body is.
+    length: Option<u64>,
 }
 
 /// Who sent a request hears here how its transmission ended.
@@ -63,8 +63,7 @@ impl Upload {
             spawn_local(record(tape, source, trailers));
             listener
         });
-        let may_be_empty = length.is_none() && facts::is_bodyless(&method);
-        (Rc::new(Self { method, scheme, authority, path, headers, options, body, may_be_empty }), Told(told))
+        (Rc::new(Self { method, scheme, authority, path, headers, options, body, length }), Told(told))
     }
 
     /// Whether there is a body to send, from its beginning on.
@@ -72,23 +71,37 @@ impl Upload {
         self.body.as_ref().is_none_or(Listener::is_whole)
     }
 
-    /// Whether the application broke its body off: what becomes of a request then says nothing about the upstream.
-    pub fn is_broken_off(&self) -> bool {
-        let ending = self.body.as_ref().and_then(Listener::ending);
-        ending.is_some_and(|ending| ending.is_err())
+    /// Whether an error is the request's own, by whatever name it comes back: its body was broken off or has another length than
+    /// it says, or its scheme is one that the host does not know. Such an error says nothing about the upstream.
+    pub fn is_to_blame(&self, error: &ErrorCode) -> bool {
+        let is_wrong = self.body.as_ref().map(Listener::heard).is_some_and(|(came, ending)| {
+            let is_short =
+                ending.is_some_and(|ending| ending.is_err() || self.length.is_some_and(|length| came < length));
+            is_short || self.length.is_some_and(|length| came > length)
+        });
+        is_wrong || matches!((&self.scheme, error), (Some(Scheme::Other(_)), ErrorCode::HttpProtocolError))
     }
 
-    /// Sends the request, as an attempt's own, once it is known whether it has a body.
-    pub async fn send(self: Rc<Self>) -> Sent {
+    /// Whether more of the body is to come, and its sender is what is waited for.
+    pub fn waits_for_its_sender(&self) -> bool {
+        self.body.as_ref().is_some_and(Listener::waits_for_more)
+    }
+
+    /// Sends the request, as an attempt's own, once it is known whether it has a body. `came` hears when all of that has come.
+    pub async fn send(self: Rc<Self>, came: impl FnOnce() + 'static) -> Sent {
+        let may_be_empty = self.length.is_none() && facts::is_bodyless(&self.method);
         let (contents, trailers, listener) = match &self.body {
-            Some(recording) if !(self.may_be_empty && poll_fn(|context| recording.poll_is_empty(context)).await) => {
+            Some(recording) if !(may_be_empty && poll_fn(|context| recording.poll_is_empty(context)).await) => {
                 let (out, contents) = wit_stream::new();
-                let (trailers, listener) = play(recording, out);
+                let (trailers, listener) = play(recording, out, came);
                 (Some(contents), trailers, Some(listener))
             }
             // Nothing, and so no trailers either: HTTP/1.1 has them behind chunks alone (RFC 9112, section 7.1.2). The writing end
             // is dropped, which writes this.
-            _ => (None, wit_future::new(|| Ok(None)).1, None),
+            _ => {
+                came();
+                (None, wit_future::new(|| Ok(None)).1, None)
+            }
         };
         let options = self.options.as_ref().map(RequestOptions::clone);
         let (request, transmission) = Request::new(self.headers.clone(), contents, trailers, options);
@@ -139,7 +152,11 @@ async fn while_heard<T>(tape: &Tape<Rc<Ending>>, work: impl Future<Output = T>) 
 }
 
 /// Plays the body to an attempt. Written beside the attempt and never before it: whoever waits for a reader waits for ever.
-fn play(recording: &Recording, mut out: StreamWriter<u8>) -> (FutureReader<Ending>, Recording) {
+fn play(
+    recording: &Recording,
+    mut out: StreamWriter<u8>,
+    came: impl FnOnce() + 'static,
+) -> (FutureReader<Ending>, Recording) {
     let listener = recording.another();
     let mut player = listener.play();
     let (trailers, read) = wit_future::new(broken_off);
@@ -152,6 +169,7 @@ fn play(recording: &Recording, mut out: StreamWriter<u8>) -> (FutureReader<Endin
                     }
                 }
                 Piece::End(ending) => {
+                    came();
                     drop(out);
                     let _ = trailers.write(copy(&ending)).await;
                     return;

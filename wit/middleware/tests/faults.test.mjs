@@ -65,6 +65,39 @@ test("an open circuit refuses at once, for the origin that failed and for no oth
   assert.equal((await server.ask(fine)).status, 200);
 });
 
+test("however an address is written, its circuit is one", async (t) => {
+  const server = await serveGuarded(t, "retry = off\nbreaker.consecutiveFailures = 1\nbreaker.openFor = 1m", { flags: ONE_INSTANCE });
+  const failing = await startUpstream(t, status(500));
+  assert.equal((await server.ask(failing)).status, 500);
+  for (const host of ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "0177.0.0.1", "127.0.0.1.", "me@127.0.0.1"]) {
+    const refused = await server.ask(failing, { headers: { "x-upstream": `${host}:${failing.port}` } });
+    assert.match(await refused.text(), /HttpRequestDenied/, host);
+  }
+  assert.equal(failing.seen.length, 1);
+});
+
+test("a 403 that says when to come again is repeated then, and two Retry-After fields say nothing", async (t) => {
+  const server = await serveGuarded(t, QUICK);
+  const upstream = await startUpstream(t, status(403, { "retry-after": "0" }), ok);
+  assert.equal((await server.ask(upstream)).status, 200);
+  const ambiguous = await startUpstream(t, status(503, { "retry-after": ["2", "60"] }), ok);
+  const began = performance.now();
+  assert.equal((await server.ask(ambiguous)).status, 200);
+  assert.ok(performance.now() - began < 1_500, `took ${performance.now() - began} ms`);
+  const posted = await startUpstream(t, status(503, { "retry-after": ["0", "1"] }), ok);
+  assert.equal((await server.ask(posted, { method: "POST", body: "once" })).status, 503);
+  assert.equal(posted.seen.length, 1, "nobody said when to come again");
+});
+
+test("an Idempotency-Key that is empty is none", async (t) => {
+  const server = await serveGuarded(t, QUICK);
+  for (const [key, attempts] of [["", 1], ['""', 1], [" ", 1], ["7", 2]]) {
+    const upstream = await startUpstream(t, status(500), ok);
+    await server.ask(upstream, { method: "POST", body: "once", headers: { "idempotency-key": key } });
+    assert.equal(upstream.seen.length, attempts, `"${key}"`);
+  }
+});
+
 test("where refusals are responses, they say why, by which policy, and when to come again", async (t) => {
   const settings = "retry = off\nrefusals = response\nbreaker.consecutiveFailures = 1\nbreaker.openFor = 1m\nbreaker.openJitter = 0";
   const server = await serveGuarded(t, settings, { flags: ONE_INSTANCE });

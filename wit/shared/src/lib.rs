@@ -8,6 +8,7 @@ extern crate alloc;
 mod artifact;
 pub mod learned;
 pub mod names;
+pub mod origin;
 pub mod settings;
 pub mod single;
 pub mod wasi_http;

@@ -1,27 +1,21 @@
 //! What the versions of wasi:http have in common, though each has types of its own.
 
-use alloc::string::String;
-
-/// The origin whose state a request meets, as RFC 6454, section 4, writes it: lower case, no default port, no user.
-#[must_use]
-pub fn origin(is_plain: bool, authority: &str) -> String {
-    let (scheme, default_port) = if is_plain { ("http", ":80") } else { ("https", ":443") };
-    let authority = authority.to_ascii_lowercase();
-    let host = authority.rsplit_once('@').map_or(authority.as_str(), |(_, host)| host);
-    [scheme, "://", host.strip_suffix(default_port).unwrap_or(host)].concat()
-}
-
 /// The function `of_error`, what an error says about the upstream, over a version's own `error-code`.
 ///
 /// | error | verdict | |
 /// |---|---|---|
 /// | no name, no route, no connection | transient, `never_sent` | nothing was sent |
-/// | TLS alert or protocol error | transient, `never_sent` | the handshake comes before the request |
-/// | TLS certificate, prohibited address | defect | set up wrong; as 526 at Cloudflare |
+/// | TLS: certificate, protocol, alert | defect | set up wrong, as 525 and 526; hosts say protocol for certificates too |
+/// | prohibited address, loop, the host's own configuration | defect | it would be so again, and the host says so |
 /// | the host's own time is up | timeout | the application's or the host's `request-options` |
+/// | the host has too many connections; its inside is broken | inconclusive | it says nothing about the upstream |
 /// | HTTP-request-denied | rejected | what a guard or a gate inside says |
-/// | the request or the response is malformed or too large, a loop | defect | it would be so again |
-/// | anything else | transient | |
+/// | the request is malformed, or says another length than it has | defect | the caller's |
+/// | the response is larger than the host takes | defect | it would be so again |
+/// | a connection that broke, a response that is garbled or not whole | transient | |
+///
+/// Source: the errors are those of RFC 9209, section 2.3, <https://www.rfc-editor.org/rfc/rfc9209#section-2.3>, which says of
+/// an internal error that it is unrelated to the origin.
 #[macro_export]
 macro_rules! of_error {
     ($ErrorCode:ty) => {
@@ -29,42 +23,49 @@ macro_rules! of_error {
         pub fn of_error(error: &$ErrorCode) -> ::forbear::Outcome {
             use ::forbear::{Outcome, Verdict};
             type E = $ErrorCode;
-            const DEFECT: (Verdict, bool) = (Verdict::Defect, false);
+            // Each by name, so that one more is not read by accident.
             let (verdict, never_sent) = match error {
-                E::DnsTimeout | E::DnsError(_) | E::DestinationNotFound | E::DestinationUnavailable => {
-                    (Verdict::Transient, true)
-                }
-                E::DestinationIpUnroutable | E::ConnectionRefused | E::ConnectionTimeout => (Verdict::Transient, true),
-                E::ConnectionLimitReached | E::TlsProtocolError | E::TlsAlertReceived(_) => (Verdict::Transient, true),
+                E::DnsTimeout
+                | E::DnsError(_)
+                | E::DestinationNotFound
+                | E::DestinationUnavailable
+                | E::DestinationIpUnroutable
+                | E::ConnectionRefused
+                | E::ConnectionTimeout => (Verdict::Transient, true),
+                E::ConnectionLimitReached => (Verdict::Inconclusive, true),
+                E::InternalError(_) => (Verdict::Inconclusive, false),
                 E::ConnectionReadTimeout | E::ConnectionWriteTimeout | E::HttpResponseTimeout => {
                     (Verdict::Timeout, false)
                 }
                 E::HttpRequestDenied => (Verdict::Rejected, true),
-                E::TlsCertificateError | E::DestinationIpProhibited | E::LoopDetected | E::ConfigurationError => DEFECT,
-                E::HttpRequestLengthRequired | E::HttpRequestBodySize(_) | E::HttpRequestMethodInvalid => DEFECT,
-                E::HttpRequestUriInvalid | E::HttpRequestUriTooLong | E::HttpRequestHeaderSectionSize(_) => DEFECT,
-                E::HttpRequestHeaderSize(_) | E::HttpRequestTrailerSectionSize(_) | E::HttpRequestTrailerSize(_) => {
-                    DEFECT
-                }
-                E::HttpResponseHeaderSectionSize(_) | E::HttpResponseHeaderSize(_) | E::HttpResponseBodySize(_) => {
-                    DEFECT
-                }
-                _ => (Verdict::Transient, false),
+                E::TlsProtocolError
+                | E::TlsCertificateError
+                | E::TlsAlertReceived(_)
+                | E::DestinationIpProhibited
+                | E::LoopDetected
+                | E::ConfigurationError
+                | E::HttpRequestLengthRequired
+                | E::HttpRequestBodySize(_)
+                | E::HttpRequestMethodInvalid
+                | E::HttpRequestUriInvalid
+                | E::HttpRequestUriTooLong
+                | E::HttpRequestHeaderSectionSize(_)
+                | E::HttpRequestHeaderSize(_)
+                | E::HttpRequestTrailerSectionSize(_)
+                | E::HttpRequestTrailerSize(_)
+                | E::HttpResponseHeaderSectionSize(_)
+                | E::HttpResponseHeaderSize(_)
+                | E::HttpResponseBodySize(_)
+                | E::HttpResponseTrailerSectionSize(_)
+                | E::HttpResponseTrailerSize(_) => (Verdict::Defect, false),
+                E::ConnectionTerminated
+                | E::HttpResponseIncomplete
+                | E::HttpResponseTransferCoding(_)
+                | E::HttpResponseContentCoding(_)
+                | E::HttpUpgradeFailed
+                | E::HttpProtocolError => (Verdict::Transient, false),
             };
             Outcome { never_sent, ..Outcome::new(verdict) }
         }
     };
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_origin_has_one_name_however_it_is_written() {
-        assert_eq!(origin(true, "Example.ORG:80"), "http://example.org");
-        assert_eq!(origin(false, "me:secret@example.org:443"), "https://example.org");
-        assert_eq!(origin(true, "example.org:443"), "http://example.org:443");
-        assert_eq!(origin(false, "[::1]:8443"), "https://[::1]:8443");
-    }
 }

@@ -29,11 +29,12 @@ impl Call {
                     break;
                 }
                 Event::Due if end.is_some_and(|end| end <= clock::now()) => {
-                    self.tell(number, Outcome::new(Verdict::Timeout))?;
+                    let is_late = self.upload.waits_for_its_sender();
+                    self.tell(number, Outcome::new(if is_late { Verdict::Inconclusive } else { Verdict::Timeout }))?;
                     self.running.drain(..).for_each(Running::give_up);
                     return outcome::timed_out();
                 }
-                Event::Due => {} // a hint, which is nothing to a call that waits for nobody
+                Event::Due | Event::Hint => {} // nothing to a call that waits for nobody
             }
         }
         self.running.drain(..).for_each(Running::give_up);

@@ -26,7 +26,7 @@ fn every_attempt_hears_the_body_from_its_beginning_while_it_still_comes() {
     assert_eq!((next(&mut one), next(&mut other)), (bytes("cd"), bytes("abcd")));
     tape.end("end");
     assert_eq!((next(&mut one), next(&mut other)), (Some(Piece::End("end")), Some(Piece::End("end"))));
-    assert!(first.is_whole());
+    assert!(first.is_whole() && !first.waits_for_more());
 }
 
 #[test]
@@ -40,9 +40,11 @@ fn a_body_as_long_as_the_limit_can_be_sent_again_and_a_longer_one_goes_through_a
     assert!(listener.is_whole());
     tape.record(b"e");
     assert_eq!(room(&tape), Poll::Pending, "nobody has heard the last byte yet");
+    assert!(!listener.waits_for_more(), "that is what is waited for");
     assert_eq!((next(&mut player), next(&mut player)), (bytes("e"), None));
     assert!(!listener.is_whole());
     assert_eq!(room(&tape), Poll::Ready(Some(usize::MAX)), "what was heard is forgotten, and no longer counts");
+    assert!(listener.waits_for_more());
     tape.record(b"fgh");
     assert_eq!(room(&tape), Poll::Pending, "one piece at a time");
     assert_eq!(next(&mut player), bytes("fgh"));
@@ -75,7 +77,7 @@ fn whether_there_is_anything_on_the_tape_is_known_with_its_first_byte_or_its_end
     empty.end("end");
     full.record(b"a");
     assert_eq!(listeners.0.poll_is_empty(&context), Poll::Ready(true));
-    assert_eq!(listeners.0.ending(), Some("end"));
+    assert_eq!((listeners.0.heard(), listeners.1.heard()), ((0, Some("end")), (1, None)));
     assert_eq!(listeners.1.poll_is_empty(&context), Poll::Ready(false));
     assert_eq!(next(&mut listeners.1.play()), bytes("a"));
     assert_eq!(listeners.1.poll_is_empty(&context), Poll::Ready(false), "what was forgotten was there");

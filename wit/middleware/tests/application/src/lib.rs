@@ -2,7 +2,7 @@
 //! body as it comes, and answers with what comes back.
 //!
 //! `x-upstream` names the upstream; `x-keep` makes it keep the future that tells how its request was transmitted, which most
-//! applications drop; `x-streamed` makes it not say how long a body is; `x-patience` is for how many milliseconds it waits,
+//! applications drop; `x-streamed` makes it not say how long a body is, and `x-length` say that; `x-scheme` is in place of `http`; `x-patience` is for how many milliseconds it waits,
 //! after which it drops the call; `x-compute` is for how many milliseconds it computes before it sends, while nothing else of its
 //! instance runs.
 
@@ -43,14 +43,23 @@ impl exports::wasi::http::handler::Guest for Application {
         let (contents, trailers) = Request::consume_body(request, wit_future::new(|| Ok(())).1);
         let passed_on = Fields::new();
         for (name, value) in &headers {
-            let is_length = name == "content-length" && field("x-streamed").is_none();
+            let is_length = name == "content-length" && field("x-streamed").is_none() && field("x-length").is_none();
             if is_length || name == "idempotency-key" {
                 passed_on.append(name, value).unwrap();
             }
         }
+        if let Some(length) = field("x-length") {
+            passed_on.append("content-length", &length).unwrap();
+        }
         let (request, transmission) = Request::new(passed_on, has_body.then_some(contents), trailers, None);
         request.set_method(&method).unwrap();
-        request.set_scheme(Some(&Scheme::Http)).unwrap();
+        let scheme = field("x-scheme").map(|value| String::from_utf8(value).unwrap());
+        let scheme = match scheme.as_deref() {
+            None => Scheme::Http,
+            Some("https") => Scheme::Https,
+            Some(other) => Scheme::Other(other.to_owned()),
+        };
+        request.set_scheme(Some(&scheme)).unwrap();
         request.set_path_with_query(path.as_deref()).unwrap();
         request.set_authority(field("x-upstream").and_then(|value| String::from_utf8(value).ok()).as_deref()).unwrap();
         if field("x-keep").is_some() {
