@@ -60,7 +60,7 @@ export function abortToEnd(signal: AbortSignal, value: unknown, controller: Abor
 }
 
 export function reasonOf(signal: AbortSignal): unknown {
-  return signal.reason ?? new DOMException("This operation was aborted", "AbortError");
+  return signal.reason !== undefined ? signal.reason : new DOMException("This operation was aborted", "AbortError");
 }
 
 /** The one listener: tells all who follow the signal. */

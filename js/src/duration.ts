@@ -3,8 +3,8 @@
 /** Milliseconds of a number, or of a number with a unit; undefined for anything else. */
 export function readDuration(value: unknown): number | undefined {
   if (typeof value === "number") return value;
-  // As the type has it: whatever is a number to TypeScript stands before the unit, "5 s" and ".5s" too.
-  const parts = typeof value === "string" ? /^\s*(\S.*?)(ms|s|m|h)$/.exec(value) : null;
+  // Whatever is a decimal number to TypeScript stands before the unit, "5 s" and ".5s" too.
+  const parts = typeof value === "string" ? /^\s*([-+.\deE]+\s*)(ms|s|m|h)$/.exec(value) : null;
   const millis = parts ? Number(parts[1]) * UNITS[parts[2]!]! : NaN;
   return Number.isFinite(millis) ? millis : undefined;
 }

@@ -16,7 +16,8 @@ abstract class BrandedError extends Error {
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return brandOf(value) === this.prototype[BRAND];
+    // A class that is derived from one of ours is nobody else's.
+    return Object.hasOwn(this.prototype, BRAND) ? brandOf(value) === this.prototype[BRAND] : Function.prototype[Symbol.hasInstance].call(this, value);
   }
 }
 
@@ -103,5 +104,10 @@ export function brandOf(value: unknown): string | undefined {
 }
 
 function where({ stackName, key }: CallFacts): string {
-  return `${stackName === undefined ? "" : ` in ${stackName}`}${key === null ? "" : ` for ${key}`}`;
+  return oneLine(`${stackName === undefined ? "" : ` in ${stackName}`}${key === null ? "" : ` for ${key}`}`);
+}
+
+/** A message stays one line of a log, whatever stands in a name. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029]/gu, " ");
 }

@@ -48,6 +48,17 @@ for (const { shape, config } of SHAPES) {
     assert.equal(host.timers.length, 0);
   });
 
+  test(`${shape}: whatever the reason is, it comes back as it was given`, async () => {
+    for (const reason of [null, 0, "", false]) {
+      const { guard } = shim();
+      const controller = new AbortController();
+      const pending = guard(config).execute(({ signal }) => hang(signal), { signal: controller.signal });
+      controller.abort(reason);
+      assert.equal(await reasonOf(pending), reason);
+      assert.equal(await reasonOf(guard(config).execute(() => 1, { signal: controller.signal })), reason);
+    }
+  });
+
   test(`${shape}: an operation that does not heed its signal is left behind at once`, async () => {
     const { host, guard } = shim();
     const controller = new AbortController();

@@ -153,7 +153,7 @@ test("durations are milliseconds, or whatever the type has for a number, with a 
     [250, 250], ["250ms", 250], ["10s", 10_000], ["2m", 120_000], ["1h", 3_600_000], ["0.5s", 500], ["5 s", 5_000], [" 5ms", 5], [".5s", 500], ["1e3ms", 1_000],
   ];
   for (const [duration, millis] of written) assert.equal(readStack({ timeout: { total: duration } }).values[0]?.number, millis);
-  for (const none of ["5", "s", " s", "5 sec", "5S", "Infinitys", "NaNms", "five s", ""]) assert.equal(readDuration(none), undefined, none);
+  for (const none of ["5", "s", " s", "5 sec", "5S", "Infinitys", "NaNms", "five s", "", "0x10s", "0b1s", "0o7m", "1_000ms"]) assert.equal(readDuration(none), undefined, none);
 });
 
 test("false turns off, undefined is absent, and {} is the defaults", () => {

@@ -52,6 +52,17 @@ test("where a Content-Security-Policy forbids WebAssembly, building a guard name
   assert.equal(stdout, "true true CompileError\ntrue true CompileError");
 });
 
+test("where there is no room for WebAssembly, building a guard says that and nothing of a page's policy", async () => {
+  const { stdout } = await script(`
+    const { forbear, ConfigError } = await import(${JSON.stringify(entry)});
+    WebAssembly.Module = class { constructor() { throw new RangeError("WebAssembly.Module(): Out of memory"); } };
+    try { forbear({ retry: {} }); } catch (error) {
+      process.stdout.write([error instanceof ConfigError, error.message, error.cause.name].join("; "));
+    }
+  `);
+  assert.equal(stdout, "true; there is no room to compile WebAssembly; RangeError");
+});
+
 test("a process whose calls are done ends by itself, though their timeouts were far away", async () => {
   const { stdout, ms } = await script(`
     const { forbear } = await import(${JSON.stringify(entry)});

@@ -186,3 +186,16 @@ test("a classifier decides whether a plain value is a failure", async () => {
   assert.equal(await pending, "busy");
   assert.equal(calls, 3);
 });
+
+test("an error of ours is no instance of a class that is derived from ours, and one of that class is of both", () => {
+  class Mine extends RejectedError {}
+  const facts = { reason: "circuit-open", policy: "breaker", stackName: undefined, key: null, retryAfterMs: undefined } as const;
+  const [theirs, mine] = [new RejectedError(facts), new Mine(facts)];
+  assert.deepEqual([theirs instanceof Mine, mine instanceof Mine, mine instanceof RejectedError, mine instanceof TimeoutError], [false, true, true, false]);
+});
+
+test("a message is one line, whatever stands in names", () => {
+  const facts = { reason: "circuit-open", policy: "breaker", stackName: "a\r\nlevel=info", key: "b\u2028c\u0000", retryAfterMs: undefined } as const;
+  assert.equal(new RejectedError(facts).message, "circuit-open in a  level=info for b c ");
+  assert.equal(new RejectedError(facts).key, facts.key);
+});

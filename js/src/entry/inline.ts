@@ -17,6 +17,7 @@ function compileModule(): WebAssembly.Module {
   try {
     return (module ??= new WebAssembly.Module(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))));
   } catch (cause) {
+    if (cause instanceof RangeError) throw new ConfigError("there is no room to compile WebAssembly", { cause });
     const cure = "a page needs 'wasm-unsafe-eval' in the script-src of its Content-Security-Policy";
     throw new ConfigError(`this host may not compile WebAssembly; ${cure}`, { cause });
   }
