@@ -21,7 +21,8 @@ use super::end::{Discarded, Done, Error, Failed};
 #[must_use]
 pub fn outcome_of<T: 'static, E: 'static>(result: &Result<T, E>) -> Outcome {
     match result {
-        Ok(value) => outcome_of_value(value),
+        // No status says that the operation has done nothing: it may be its last step's.
+        Ok(value) => Outcome { never_sent: false, ..outcome_of_value(value) },
         Err(error) => outcome_of_any(error),
     }
 }

@@ -139,6 +139,18 @@ for (const code of [301, 302, 303, 307, 308]) {
   });
 }
 
+test("a response that says that it never reached its server is no word about what an operation has done before", async (t) => {
+  for (const code of [521, 523]) {
+    const upstream = await startUpstream(t, status(code));
+    const order = { url: upstream.url, guard: guard({}), call: { idempotent: false } };
+    const { report } = await worker.ask("/execute", order);
+    assert.deepEqual([report.stopReason, upstream.seen.length], ["not-repeatable", 1]);
+    const post = { method: "POST", body: "x" };
+    await worker.ask("/", { url: upstream.url, guard: order.guard, request: post });
+    assert.equal(upstream.seen.length, 4, "of a fetch it is");
+  }
+});
+
 test("a GET that is led elsewhere is repeated when it fails there, and a redirect that is not followed is an answer", async (t) => {
   const there = await startUpstream(t, status(503), ok);
   const here = await startUpstream(t, status(302, { location: there.url }));

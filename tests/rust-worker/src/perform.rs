@@ -100,7 +100,10 @@ pub async fn execute(order: &JsValue) -> Result<JsValue> {
         Fetch::Request(request(url, fields, None)?).send().await
     };
     let answer = Answer::default();
-    let call = if prepared.is_some() { guard.call().prepared() } else { guard.call() };
+    let mut call = if prepared.is_some() { guard.call().prepared() } else { guard.call() };
+    if let Some(idempotent) = get(&get(order, "call"), "idempotent").as_bool() {
+        call = call.idempotent(idempotent);
+    }
     tell(&answer, &call.execute(operation).await);
     answer.set("events", events);
     Ok(answer.done())
