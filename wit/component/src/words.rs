@@ -49,6 +49,7 @@ pub fn facts(facts: types::Facts) -> forbear::Facts {
         repeat: self::repeat(repeat),
         replayable,
         prepared,
+        counted: false, // a host that nests stacks gives them budgets of their own
         timeout: timeout.map(Duration::from_nanos),
         priority,
         cost,
