@@ -15,6 +15,8 @@ pub struct Facts {
     pub repeat: Repeat,
     /// Whether the body, if there is one, can be sent again.
     pub replayable: bool,
+    /// Whether it is one attempt, whatever happens: no repeat, and no hedge.
+    pub single: bool,
     /// Whether the host prepares each attempt before it sends it, and says `sent` when it does.
     pub prepared: bool,
     /// Whether a call around it has been counted already by the budget that both share: one first attempt, however often it is
@@ -32,6 +34,7 @@ impl Facts {
     pub(crate) const ANYBODYS: Self = Self {
         repeat: Repeat::Freely,
         replayable: true,
+        single: false,
         prepared: false,
         counted: false,
         timeout: None,
@@ -50,6 +53,8 @@ impl Default for Facts {
 /// Who may send the request again when it may already have been processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Repeat {
+    /// Nobody, and not even where the upstream says that it did nothing: only a request that surely never reached it.
+    OnlyUnsent,
     /// Nobody: only a request that was surely not processed is sent again.
     OnlyUnprocessed,
     /// Retry may, after a failure; hedging may not.
@@ -82,6 +87,14 @@ pub(crate) struct Call {
     pub ended: Option<Verdict>,
     /// Whether that attempt surely never reached the upstream.
     pub never_sent: bool,
+    /// Whether the upstream surely did not process it.
+    pub unprocessed: bool,
+    /// Whether it may end better once,
+    pub once: bool,
+    /// and whether an attempt of the call was repeated for that.
+    pub was_once: bool,
+    /// How long to wait before the same is tried again, where the budget did not pay for it and knows.
+    pub again: Option<Duration>,
     /// An attempt that ended with an answer.
     pub winner: Option<AttemptNumber>,
     /// The longest Retry-After of the round.

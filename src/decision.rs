@@ -2,7 +2,7 @@
 
 use crate::id::CallId;
 use crate::registry::Kind;
-use crate::time::HostTime;
+use crate::time::{Duration, HostTime};
 
 /// The answer to every verb.
 ///
@@ -24,10 +24,13 @@ pub struct Decision {
     pub drop: AttemptSet,
     /// The one instant, on the clock of this verb's `now`, that the step speaks of.
     pub at: Option<HostTime>,
+    /// With [`StopReason::BudgetExceeded`]: after how long the budget would pay, other traffic aside, where it knows.
+    pub retry_after: Option<Duration>,
 }
 
 impl Decision {
-    pub(crate) const UNGUARDED: Self = Self { call: None, step: Step::Unguarded, drop: AttemptSet::EMPTY, at: None };
+    pub(crate) const UNGUARDED: Self =
+        Self { call: None, step: Step::Unguarded, drop: AttemptSet::EMPTY, at: None, retry_after: None };
 
     /// How long from `now` to `at`, in whole milliseconds, rounded up.
     #[must_use]

@@ -257,6 +257,7 @@ impl Engine {
                 let lag = if matches!(step, Step::Reject(_)) { self.clock.lag(verb.host) } else { Duration::ZERO };
                 verb.host + at.since(verb.now) + lag
             }),
+            retry_after: call.again,
         };
         match lease {
             Some(until) => self.calls.lease(index, until),

@@ -247,6 +247,8 @@ events! {
         repeats: u32 as "repeats",
         /// Whole tokens left, where it is tokens that are counted; of a wallet, what is left of it.
         tokens: Option<u32> as "tokens",
+        /// After how long it would have, other traffic aside, where it knows.
+        retry_after: Option<Duration> as "retryAfterMs",
     }
     /// A hedged round came this far; or a hedge did not start.
     Hedge = "hedge" {

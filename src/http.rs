@@ -15,7 +15,9 @@ mod date;
 /// | 0 | success | an opaque response hides its status |
 /// | 403 | overload: too many requests, where it says when to come again; otherwise answered | GitHub's and others' 429 |
 /// | 408 | transient | |
-/// | 425 | transient, `never_sent` | the server refused to process it, so any method may be repeated |
+/// | 413 | inconclusive, where it says when to come again; otherwise answered | for now only |
+/// | 421 | inconclusive, `unprocessed`, `once` | not for this server: any method may be repeated, over another connection |
+/// | 425 | transient, `unprocessed` | the server refused to process it, so any method may be repeated |
 /// | 429 | overload: too many requests | |
 /// | other 4xx | answered | |
 /// | 501, 505, 525, 526 | defect | repeating changes nothing, and it is no sign of the upstream's health |
@@ -24,11 +26,12 @@ mod date;
 /// | other 5xx | transient | the request may have been processed |
 /// | anything else | transient | an invalid status is read as a 5xx |
 ///
-/// *Defect* is the one verdict that is neither an answer nor evidence: 501 and 505 say that the request asks for what the
+/// *Defect* is neither an answer nor evidence: 501 and 505 say that the request asks for what the
 /// server never learned, 525 and 526 that TLS is set up wrong behind the edge. As a success they would close a circuit
 /// that guards a dead origin; as a failure they would open one over a method nobody implements.
 ///
-/// Sources: RFC 9110, section 15 (invalid codes: its last paragraph), <https://www.rfc-editor.org/rfc/rfc9110#section-15>;
+/// Sources: RFC 9110, section 15 (invalid codes: its last paragraph; 413: section 15.5.14; 421: section 15.5.20),
+/// <https://www.rfc-editor.org/rfc/rfc9110#section-15>;
 /// RFC 8470, section 5.2 (425), <https://www.rfc-editor.org/rfc/rfc8470#section-5.2>; Cloudflare 5xx errors,
 /// <https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/>; GitHub, "Rate limits
 /// for the REST API", section "Exceeding the rate limit" (403),
@@ -39,6 +42,8 @@ pub fn outcome_of_status(status: u16, retry_after: Option<Duration>) -> Outcome 
     let verdict = match status {
         0 | 100..=399 => Verdict::Success,
         408 | 425 => Verdict::Transient,
+        413 if retry_after.is_some() => Verdict::Inconclusive,
+        421 => Verdict::Inconclusive,
         429 => Verdict::Overload(Overload::TooManyRequests),
         403 if retry_after.is_some() => Verdict::Overload(Overload::TooManyRequests),
         400..=499 => Verdict::Answered,
@@ -46,7 +51,8 @@ pub fn outcome_of_status(status: u16, retry_after: Option<Duration>) -> Outcome 
         503 | 529 => Verdict::Overload(Overload::Unavailable),
         _ => Verdict::Transient,
     };
-    Outcome { never_sent: matches!(status, 425 | 521 | 523), retry_after, ..Outcome::new(verdict) }
+    let (never_sent, unprocessed, once) = (matches!(status, 521 | 523), matches!(status, 421 | 425), status == 421);
+    Outcome { never_sent, unprocessed, once, retry_after, ..Outcome::new(verdict) }
 }
 
 /// How long a response asks to be left alone, by its `Retry-After` fields and its `Date` fields as they stand in its head.

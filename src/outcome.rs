@@ -70,6 +70,10 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// Whether the request surely never reached the upstream (connection refused, name not found).
     pub never_sent: bool,
+    /// Whether it did, and the server surely did not process it (421, 425).
+    pub unprocessed: bool,
+    /// Whether another attempt may end better once, and no more often (421: over another connection).
+    pub once: bool,
     /// How long the upstream (or a refusing inner stack) asked to be left alone.
     pub retry_after: Option<Duration>,
     /// The latency to judge by, where the host froze one earlier than the end; otherwise the engine takes its own.
@@ -80,7 +84,7 @@ impl Outcome {
     /// An outcome that carries nothing but its verdict.
     #[must_use]
     pub const fn new(verdict: Verdict) -> Self {
-        Self { verdict, never_sent: false, retry_after: None, latency: None }
+        Self { verdict, never_sent: false, unprocessed: false, once: false, retry_after: None, latency: None }
     }
 
     /// The same end after a redirect was followed. Whoever answered, the first server may have processed the request, so
@@ -92,7 +96,7 @@ impl Outcome {
             Verdict::Overload(Overload::TooManyRequests | Overload::Unavailable) => Verdict::Transient,
             other => other,
         };
-        Self { verdict, never_sent: false, ..self }
+        Self { verdict, never_sent: false, unprocessed: false, once: false, ..self }
     }
 
     /// Whether the request may be sent again whatever its method: it was never processed, or the upstream said when.
@@ -101,7 +105,7 @@ impl Outcome {
         match self.verdict {
             Verdict::Overload(Overload::TooManyRequests) => true,
             Verdict::Overload(Overload::Unavailable) => self.retry_after.is_some() || self.never_sent,
-            _ => self.never_sent,
+            _ => self.never_sent || self.unprocessed,
         }
     }
 }

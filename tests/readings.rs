@@ -121,7 +121,7 @@ fn a_budget_of_ones_own_decides_about_repeats_is_read_and_says_when_it_is_exhaus
     let told: Vec<_> =
         core::iter::from_fn(|| engine.events().pop()).filter(|event| event.policy == Some(Kind::Budget)).collect();
     assert!(
-        matches!(told[..], [event] if event.what == What::Exhausted { firsts: 1, repeats: 2, tokens: None } && event.stack == Some(stack))
+        matches!(told[..], [event] if event.what == What::Exhausted { firsts: 1, repeats: 2, tokens: None, retry_after: None } && event.stack == Some(stack))
     );
     assert_eq!(read(&engine, stack, Kind::Budget, now), [1.0, 2.0, -1.0]);
 
@@ -129,7 +129,7 @@ fn a_budget_of_ones_own_decides_about_repeats_is_read_and_says_when_it_is_exhaus
     assert!(!engine.spend(budget, Key::WHOLE, now));
     assert_eq!(
         engine.events().pop().map(|event| (event.stack, event.what)),
-        Some((None, What::Exhausted { firsts: 1, repeats: 2, tokens: None }))
+        Some((None, What::Exhausted { firsts: 1, repeats: 2, tokens: None, retry_after: None }))
     );
 
     // What it saved is its own business, and it gets it back.

@@ -17,6 +17,7 @@ export const eventNumbers = 128 / 8;
 export const eventStack = 168;
 export const eventKey = 172;
 export const eventPolicy = 176;
-export const reads = 184 / 8;
+export const retryAfterMs = 184 / 8;
+export const reads = 192 / 8;
 
-export const BYTES = 184 + 48 * 8;
+export const BYTES = 192 + 48 * 8;

@@ -35,8 +35,9 @@ export function checkListener(type: unknown, listener: unknown): void {
 /** What one call says for itself, but for what is read elsewhere: its timeout, its cost, its signal. */
 export function checkCall(call: unknown): void {
   if (!OBJECT[1](call)) throw wrong("call", call, OBJECT[0]);
-  const { idempotent, key, priority, waitUntil, getBody, prepare } = call as { readonly [name: string]: unknown };
+  const { idempotent, retry, key, priority, waitUntil, getBody, prepare } = call as { readonly [name: string]: unknown };
   checkOne("idempotent", idempotent, BOOLEAN);
+  checkOne("retry", retry, BOOLEAN);
   checkOne("key", key, NAME);
   checkOne("priority", priority, BYTE);
   checkOne("waitUntil", waitUntil, FUNCTION);

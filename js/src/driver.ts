@@ -9,7 +9,7 @@ import { Attempt, Call, FULFILLED, REJECTED, type Site, type Work } from "./call
 import { FIRST_DONE, FIRST_SENT } from "./decision.js";
 import { STOP_REASONS } from "./generated/vocabulary.js";
 import { Race } from "./race.js";
-import { leave, report, settle, start } from "./steps.js";
+import { leave, report, settle, start, waitAfter } from "./steps.js";
 
 export function drive<T>(
   site: Site, work: Work<T>, key: string | null, flags: number, timeoutMs: number, cost: number,
@@ -38,7 +38,11 @@ function end<T>(attempt: Attempt<T>, state: number, result: unknown): unknown {
   attempt.result = result;
   const decision = settle(attempt);
   if (decision !== FIRST_DONE) return new Race(call, decision, attempt).promise;
-  if (typeof result === "object") report(call, result, 1, STOP_REASONS[call.site.engine.reason]!); // nothing else can carry one
+  if (typeof result === "object") { // nothing else can carry a report
+    const { engine } = call.site;
+    const reason = STOP_REASONS[engine.reason]!;
+    report(call, result, 1, reason, waitAfter(reason, engine));
+  }
   if (state === REJECTED) throw result;
   return result;
 }

@@ -109,6 +109,12 @@ export class Engine {
     return this.#instance!.numbers[AT.delayMs]!;
   }
 
+  /** After how long a budget would pay that did not; undefined where nobody knows. */
+  get retryAfterMs(): number | undefined {
+    const wait = this.#instance!.numbers[AT.retryAfterMs]!;
+    return wait < 0 ? undefined : wait;
+  }
+
   get reason(): number {
     return this.#instance!.bytes[AT.reason]!;
   }

@@ -7,14 +7,17 @@ import type { CallOptions, FetchOptions } from "./types.js";
 export const ONLY_UNPROCESSED = 0;
 export const AFTER_FAILURE = 1;
 export const FREELY = 2;
+const ONLY_UNSENT = 3;
 /** Bit 2: its body can be sent again. */
 export const REPLAYABLE = 4;
 /** Bit 3: each attempt is prepared before it is sent. */
 const PREPARED = 8;
+/** Bit 4: it is one attempt, whatever happens. */
+const SINGLE = 16;
 
-export function flagsOf(repeat: number, replayable: boolean, { idempotent, priority }: CallOptions): number {
-  const word = idempotent === undefined ? repeat : idempotent ? FREELY : ONLY_UNPROCESSED;
-  return word | (replayable ? REPLAYABLE : 0) | (priority ?? 0) << 8;
+export function flagsOf(repeat: number, replayable: boolean, { idempotent, retry, priority }: CallOptions): number {
+  const word = idempotent === undefined ? repeat : idempotent ? FREELY : ONLY_UNSENT;
+  return word | (replayable ? REPLAYABLE : 0) | (retry === false ? SINGLE : 0) | (priority ?? 0) << 8;
 }
 
 export function flagsOfRequest(input: RequestInfo | URL, init: RequestInit | undefined, options: FetchOptions, prepared: boolean): number {

@@ -9,7 +9,7 @@ import { RejectedError, TimeoutError } from "./errors.js";
 import { POLICIES, REFUSAL_REASONS, STOP_REASONS } from "./generated/vocabulary.js";
 import { holdToEnd } from "./held.js";
 import { isResponse } from "./outcome.js";
-import { abandon, leave, report, settle, start } from "./steps.js";
+import { abandon, leave, report, settle, start, waitAfter } from "./steps.js";
 import type { StopReason } from "./types.js";
 
 export class Race<T> implements Follower {
@@ -24,6 +24,8 @@ export class Race<T> implements Follower {
   #disarm: (() => void) | undefined;
   /** What the last attempt given up had brought: an error, or status and headers. */
   #discarded: unknown;
+  /** How long to wait before the same is tried again, where a budget did not pay and knows. */
+  #retryAfterMs: number | undefined;
   readonly #resolve: (value: T) => void;
   readonly #reject: (reason: unknown) => void;
 
@@ -89,6 +91,7 @@ export class Race<T> implements Follower {
     } else if (kind === DONE) {
       const reason = STOP_REASONS[engine.reason]!;
       const beatMs = decision & HELD ? engine.delayMs : -1;
+      this.#retryAfterMs = waitAfter(reason, engine);
       const last = this.#attempts.find(({ attempt }) => attempt === number);
       const timedOut = (dropped & (1 << number)) !== 0;
       this.#end();
@@ -270,7 +273,7 @@ export class Race<T> implements Follower {
     } catch {
       // A result that cannot be read: it is handed over as it is.
     }
-    report(this.#call, given, this.#sent, reason);
+    report(this.#call, given, this.#sent, reason, this.#retryAfterMs);
     if (state === REJECTED) this.#reject(given);
     else this.#resolve(given as T);
   }
@@ -283,7 +286,7 @@ export class Race<T> implements Follower {
   }
 
   #refuse(error: RejectedError | TimeoutError, attempts: number, reason: StopReason): void {
-    report(this.#call, error, attempts, reason);
+    report(this.#call, error, attempts, reason, this.#retryAfterMs);
     this.#reject(error);
   }
 

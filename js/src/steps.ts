@@ -2,6 +2,7 @@
 
 import { ALONE, FULFILLED, type Attempt, type Call } from "./call.js";
 import { UNGUARDED } from "./decision.js";
+import type { Engine } from "./engine.js";
 import { brandOf } from "./errors.js";
 import { classified, isResponse, retryAfterOfError, SUCCESS, TIMEOUT, TRANSIENT } from "./outcome.js";
 import { tell } from "./report.js";
@@ -85,9 +86,16 @@ export function leave<T>(call: Call<T>, running: readonly Attempt<T>[], reason: 
   }
 }
 
-export function report<T>(call: Call<T>, result: unknown, attempts: number, stopReason: StopReason): void {
+/** How long to wait before the same is tried again, where a budget did not pay and knows. Read before anything else may run. */
+export function waitAfter(stopReason: StopReason, engine: Engine): number | undefined {
+  return stopReason === "budget-exceeded" ? engine.retryAfterMs : undefined;
+}
+
+export function report<T>(call: Call<T>, result: unknown, attempts: number, stopReason: StopReason, retryAfterMs?: number): void {
   const { startedAt, key, site: { engine, stack } } = call;
-  if (isError(result) || isResponse(result)) tell(result, { attempts, elapsedMs: Math.max(0, engine.now - startedAt), stopReason, stack: stack.name, key });
+  if (!isError(result) && !isResponse(result)) return;
+  const told = { attempts, elapsedMs: Math.max(0, engine.now - startedAt), stopReason, stack: stack.name, key };
+  tell(result, retryAfterMs === undefined ? told : { ...told, retryAfterMs });
 }
 
 function isError(result: unknown): result is Error {

@@ -222,8 +222,13 @@ export type Classify = (settled: Settled, attempt: { readonly attempt: number })
 
 /** What one call may say for itself. */
 export interface CallOptions {
-  /** Whether the request may be sent again though it may have been processed. By default the method and its headers say so. */
+  /**
+   * Whether the request may be sent again though it may have been processed. By default the method and its headers say so.
+   * `false`: only what surely never reached the upstream is sent again, and no answer of its own counts as that.
+   */
   idempotent?: boolean;
+  /** `false`: this call is one attempt, whatever happens; nor is it hedged. */
+  retry?: boolean;
   key?: string | null;
   /** Limits this call; only shortens the stack's own total. */
   timeout?: Duration;
@@ -273,6 +278,8 @@ export interface Report {
   /** On the host's clock: whole where that is. */
   readonly elapsedMs: number;
   readonly stopReason: StopReason;
+  /** With `budget-exceeded`: after how long the budget would pay, if nothing else is sent meanwhile; undefined where nobody knows. */
+  readonly retryAfterMs?: number | undefined;
   /** The stack's name, if it has one. */
   readonly stack: string | undefined;
   readonly key: string | null;

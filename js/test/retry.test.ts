@@ -107,6 +107,64 @@ test("a 403 that says when to come again is a 429, and a 529 is a 503", async ()
     await Promise.all([sentAgain(529, asked, "POST"), sentAgain(529, {}, "POST"), sentAgain(529, {}, "GET")]), [true, false, true]);
 });
 
+test("a call says for itself whether it is repeated: false for never, idempotent: false for what was surely not sent", async () => {
+  const refused = Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }) });
+  const sends = async (first: Response | Error, options: object, config: object = {}): Promise<[number, unknown]> => {
+    const { host, guard } = shim();
+    const upstream = new Upstream(first, status(200));
+    const pending = guard({ retry: { backoff: { base: 1 } }, ...config }, { fetch: upstream.fetch }).fetch(URL_A, { method: "POST" }, options).catch((error: unknown) => error);
+    await host.pass(10_000);
+    return [upstream.sent.length, reportOf(await pending)?.stopReason];
+  };
+  for (const first of [() => status(429), () => status(425), () => status(421), () => status(503, { "retry-after": "1" }), () => status(403, { "retry-after": "1" })]) {
+    assert.deepEqual(await sends(first(), {}), [2, "completed"]);
+    assert.deepEqual(await sends(first(), { idempotent: false }), [1, "not-repeatable"], String(first().status));
+    assert.deepEqual(await sends(first(), { retry: false, idempotent: true }), [1, "attempts-exhausted"]);
+  }
+  assert.deepEqual(await sends(refused, { idempotent: false }), [2, "completed"]);
+  assert.deepEqual(await sends(refused, { retry: false }), [1, "attempts-exhausted"]);
+  assert.deepEqual(await sends(status(413, { "retry-after": "1" }), {}), [1, "not-repeatable"]);
+  assert.deepEqual(await sends(status(413, { "retry-after": "1" }), { idempotent: true }), [2, "completed"]);
+  assert.deepEqual(await sends(status(413), { idempotent: true }), [1, "not-retryable"]);
+  const { guard } = shim();
+  assert.match(String(await guard({ retry: {} }).fetch(URL_A, {}, { retry: 3 as never }).catch(String)), /retry: 3 is not allowed/);
+});
+
+test("a call that is to be one attempt is not hedged", async () => {
+  const { host, guard } = shim();
+  const upstream = new Upstream("hang");
+  const pending = guard({ timeout: { total: "1s" }, hedge: { after: "100ms" } }, { fetch: upstream.fetch }).fetch(URL_A, {}, { retry: false }).catch(() => {});
+  await host.pass(1_000);
+  await pending;
+  assert.equal(upstream.sent.length, 1);
+});
+
+test("where the budget does not pay, report and event say after how long it would", async () => {
+  for (const timeout of [false, { total: "10s" }] as const) {
+    const { host, guard } = shim();
+    const stack = guard({ timeout, retry: { backoff: { base: 1 }, budget: { ratio: 0, reserve: 1, window: "60s" } } }, { fetch: async () => status(500) });
+    const waits: unknown[] = [];
+    stack.on("exhausted", ({ retryAfterMs }) => waits.push(retryAfterMs));
+    const spent = stack.fetch(URL_A);
+    await host.pass(20_000);
+    await spent;
+    const response = await stack.fetch(URL_A);
+    const { stopReason, retryAfterMs = assert.fail() } = reportOf(response)!;
+    assert.ok(stopReason === "budget-exceeded" && retryAfterMs > 39_000 && retryAfterMs <= 40_000, String(retryAfterMs));
+    await quiet();
+    assert.equal(waits.at(-1), retryAfterMs);
+    // It keeps its word.
+    await host.pass(retryAfterMs);
+    const again = stack.fetch(URL_A);
+    await host.pass(1_000);
+    assert.equal(reportOf(await again)?.attempts, 2);
+  }
+  const { guard } = shim();
+  const tokens = guard({ retry: { budget: { kind: "tokenBucket", initial: 0 } } }, { fetch: async () => status(500) });
+  const report = reportOf(await tokens.fetch(URL_A))!;
+  assert.deepEqual([report.stopReason, report.retryAfterMs], ["budget-exceeded", undefined], "successes fill it, and nobody knows when");
+});
+
 test("with less than a millisecond left, nothing is begun and the result in hand is returned at once", async () => {
   for (const [leftMs, sent] of [[1.9, 1], [2, 2]] as const) {
     const { host, guard } = shim();

@@ -42,6 +42,7 @@ interface Verb {
   key?: string;
   repeat?: string;
   replayable?: boolean;
+  single?: boolean;
   prepared?: boolean;
   timeoutMs?: number;
   cost?: number;
@@ -129,7 +130,7 @@ class World {
 
   #admit(verb: Verb): Answer {
     const key = this.#key(verb);
-    const flags = REPEAT.indexOf(verb.repeat ?? "freely") | (verb.replayable === false ? 0 : 4) | (verb.prepared ? 8 : 0) | ((verb.priority ?? 0) << 8);
+    const flags = REPEAT.indexOf(verb.repeat ?? "freely") | (verb.replayable === false ? 0 : 4) | (verb.prepared ? 8 : 0) | (verb.single ? 16 : 0) | ((verb.priority ?? 0) << 8);
     const decision = this.#instance.exports.admit(
       this.#stack(verb), key, flags, verb.timeoutMs ?? -1, verb.cost ?? 1, verb.now, verb.random);
     const handle = this.#instance.numbers[AT.call]!;
@@ -156,6 +157,7 @@ class World {
       told.policy = POLICIES[bytes[AT.policy]!];
     }
     if (decision & HELD) told.held = true;
+    if (numbers[AT.retryAfterMs]! >= 0) told.retryAfterMs = numbers[AT.retryAfterMs];
     const drop = droppedBy(decision);
     if (drop !== 0) told.drop = ATTEMPTS.filter((attempt) => drop & (1 << attempt));
     if (numbers[AT.delayMs]! >= 0) told.delayMs = numbers[AT.delayMs];
@@ -228,6 +230,6 @@ function valid(id: number, name: string): number {
 }
 
 const KINDS: Record<number, string> = { [SEND]: "send", [WAIT]: "wait", [DONE]: "done", [REJECT]: "reject", [UNGUARDED]: "unguarded" };
-const REPEAT = ["only-unprocessed", "after-failure", "freely"];
+const REPEAT = ["only-unprocessed", "after-failure", "freely", "only-unsent"];
 const ACTIONS = ["reset", "forceOpen", "forceClosed", "disable", "enable"];
 const ATTEMPTS = Array.from({ length: 15 }, (_, i) => i + 1);

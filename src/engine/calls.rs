@@ -68,6 +68,8 @@ impl Calls {
         call.rounds = 1;
         call.backoff = Duration::ZERO;
         call.winner = None;
+        call.was_once = false;
+        call.again = None;
         call.drop = AttemptSet::EMPTY;
         call.running = Slots::NONE;
         call.receipt = None;
@@ -196,6 +198,10 @@ impl Call {
         primary: 0,
         ended: None,
         never_sent: false,
+        unprocessed: false,
+        once: false,
+        was_once: false,
+        again: None,
         winner: None,
         retry_after: None,
         in_hand: AttemptSet::EMPTY,

@@ -245,21 +245,21 @@ impl Desk {
         budget.withdraw(call.key, after, now).map(|receipt| budget.refund(receipt)).is_some()
     }
 
-    /// Pays for a repeat: `None` when the budget says no, `Some(None)` where there is no budget.
+    /// Pays for a repeat: nothing where there is no budget. When the budget says no, it may know after how long it would not.
     pub fn withdraw(
         &mut self,
         stack: &Stack,
         call: &Call,
         after: Option<Verdict>,
         now: Instant,
-    ) -> Option<Option<Receipt>> {
-        let Some(budget) = self.budget_of(stack) else { return Some(None) };
+    ) -> Result<Option<Receipt>, Option<Duration>> {
+        let Some(budget) = self.budget_of(stack) else { return Ok(None) };
         if let Some(receipt) = budget.withdraw(call.key, after, now) {
-            return Some(Some(receipt));
+            return Ok(Some(receipt));
         }
-        let counts = budget.counts(call.key, now);
-        self.tell_exhausted(Some(call.stack), call.key, counts, now);
-        None
+        let (counts, again) = (budget.counts(call.key, now), wait(budget, call.key, after, now));
+        self.tell_exhausted(Some(call.stack), call.key, (counts, again), now);
+        Err(again)
     }
 
     /// Pays for something outside the verbs; where there is no such budget, nothing is paid for.
@@ -270,14 +270,14 @@ impl Desk {
     /// Such a budget has said no.
     pub fn tell_unpaid(&mut self, budget: ObjectId, key: Key, now: Instant) {
         if let Some(budget) = self.objects.budget_mut(budget) {
-            let counts = budget.counts(key, now);
-            self.tell_exhausted(None, key, counts, now);
+            let told = (budget.counts(key, now), wait(budget, key, None, now));
+            self.tell_exhausted(None, key, told, now);
         }
     }
 
-    fn tell_exhausted(&mut self, stack: Option<StackId>, key: Key, counts: Counts, at: Instant) {
-        let Counts { firsts, repeats, tokens } = counts;
-        let (policy, what) = (Some(Kind::Budget), What::Exhausted { firsts, repeats, tokens });
+    fn tell_exhausted(&mut self, stack: Option<StackId>, key: Key, told: (Counts, Option<Duration>), at: Instant) {
+        let (Counts { firsts, repeats, tokens }, retry_after) = told;
+        let (policy, what) = (Some(Kind::Budget), What::Exhausted { firsts, repeats, tokens, retry_after });
         self.log.push(|| Event { at, stack, key, policy, what });
     }
 
@@ -289,6 +289,11 @@ impl Desk {
             budget.refund(receipt);
         }
     }
+}
+
+/// After how long a budget would pay that does not now, where it knows.
+fn wait(budget: &dyn Budget, key: Key, after: Option<Verdict>, now: Instant) -> Option<Duration> {
+    budget.retry_at(key, after, now).map(|at| at.since(now))
 }
 
 /// Latency as a policy may know it: the host's own measure, or the call's own two readings.

@@ -60,7 +60,8 @@ impl Turn<'_> {
         // A winner's end is the call's, whatever becomes of the first attempt in the same verb.
         if number == self.call.primary && self.call.winner.is_none() {
             self.call.ended = Some(outcome.verdict);
-            self.call.never_sent = outcome.never_sent;
+            let Outcome { never_sent, unprocessed, once, .. } = *outcome;
+            (self.call.never_sent, self.call.unprocessed, self.call.once) = (never_sent, unprocessed, once);
         }
     }
 
@@ -246,7 +247,7 @@ impl Turn<'_> {
         }
         self.call.want = Want::Primary(self.now());
         if self.call.sent > 0 {
-            self.call.receipt = self.desk.withdraw(self.stack, self.call, None, self.verb.now).flatten();
+            self.call.receipt = self.desk.withdraw(self.stack, self.call, None, self.verb.now).ok().flatten();
         }
     }
 

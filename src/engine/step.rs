@@ -57,19 +57,26 @@ impl Turn<'_> {
         if matches!(verdict, Verdict::Timeout | Verdict::Inconclusive) && self.now() >= self.call.deadline {
             return Some(StopReason::DeadlineExceeded);
         }
-        let Call { never_sent, retry_after, .. } = *self.call;
-        let outcome = Outcome { never_sent, retry_after, ..Outcome::new(verdict) };
-        let mut receipt = None;
+        let Call { never_sent, unprocessed, once, retry_after, .. } = *self.call;
+        let outcome = Outcome { never_sent, unprocessed, once, retry_after, ..Outcome::new(verdict) };
+        let (mut receipt, mut again) = (None, None);
         let Self { desk, call, stack, verb, .. } = self;
         let spend = || match desk.withdraw(stack, call, Some(verdict), verb.now) {
-            Some(paid) => {
+            Ok(paid) => {
                 receipt = paid;
                 true
             }
-            None => false,
+            Err(wait) => {
+                // No sooner than the upstream asked, either.
+                again = wait.max(wait.and(retry_after));
+                false
+            }
         };
         match stack.retry.next(&round(call, outcome, verb.now), &mut verb.rng, spend) {
-            Next::Stop(reason) => Some(reason),
+            Next::Stop(reason) => {
+                self.call.again = again;
+                Some(reason)
+            }
             Next::Again { delay, backoff } => {
                 let attempt = self.call.primary;
                 self.tell(Some(Kind::Retry), || What::Retry { attempt, delay });
@@ -77,6 +84,7 @@ impl Turn<'_> {
                 self.give_back_kept();
                 self.next_round(self.now() + delay, backoff);
                 self.call.receipt = receipt;
+                self.call.was_once |= once;
                 None
             }
         }
@@ -144,7 +152,7 @@ impl Turn<'_> {
         }
         // A hedge is paid when it is sent; a retry was paid when it was decided.
         let receipt = if is_hedge {
-            let Some(paid) = self.desk.withdraw(self.stack, self.call, None, self.verb.now) else {
+            let Ok(paid) = self.desk.withdraw(self.stack, self.call, None, self.verb.now) else {
                 self.tell_hedge(HedgeStep::BudgetExhausted, asker.attempt, None);
                 return self.hedge_is_off();
             };
@@ -257,8 +265,8 @@ impl Turn<'_> {
 }
 
 fn round<'a>(call: &'a Call, outcome: Outcome, now: Instant) -> Round<'a> {
-    let Call { ref facts, rounds, backoff, deadline, .. } = *call;
-    Round { facts, outcome, rounds, backoff, now, deadline }
+    let Call { ref facts, rounds, was_once, backoff, deadline, .. } = *call;
+    Round { facts, outcome, rounds, was_once, backoff, now, deadline }
 }
 
 /// The least of the call's instants.

@@ -29,7 +29,7 @@ fn every_status_has_a_verdict() {
         (404, Answered),
         (408, Transient),
         (413, Answered),
-        (421, Answered),
+        (421, Verdict::Inconclusive),
         (425, Transient),
         (403, Answered),
         (429, Verdict::Overload(Overload::TooManyRequests)),
@@ -58,6 +58,12 @@ fn every_status_has_a_verdict() {
 }
 
 #[test]
+fn a_413_that_says_when_to_come_again_is_no_evidence_and_no_proof_that_nothing_was_done() {
+    let temporary = outcome_of_status(413, Some(Duration::ZERO));
+    assert_eq!((temporary.verdict, temporary.is_unprocessed()), (Verdict::Inconclusive, false));
+}
+
+#[test]
 fn a_403_that_says_when_to_come_again_is_a_429() {
     for asked in [Duration::ZERO, Duration::from_secs(60), Duration::MAX] {
         assert_eq!(outcome_of_status(403, Some(asked)), outcome_of_status(429, Some(asked)));
@@ -71,8 +77,8 @@ fn a_403_that_says_when_to_come_again_is_a_429() {
 #[test]
 fn only_what_was_surely_not_processed_may_be_repeated_whatever_its_method() {
     let unprocessed = |asked| (0..=1_000).filter(move |&status| outcome_of_status(status, asked).is_unprocessed());
-    assert_eq!(unprocessed(None).collect::<Vec<_>>(), [425, 429, 521, 523]);
-    assert_eq!(unprocessed(Some(Duration::ZERO)).collect::<Vec<_>>(), [403, 425, 429, 503, 521, 523, 529]);
+    assert_eq!(unprocessed(None).collect::<Vec<_>>(), [421, 425, 429, 521, 523]);
+    assert_eq!(unprocessed(Some(Duration::ZERO)).collect::<Vec<_>>(), [403, 421, 425, 429, 503, 521, 523, 529]);
     assert_eq!(outcome_of_status(502, Some(Duration::MAX)).retry_after, Some(Duration::MAX));
 }
 

@@ -70,6 +70,14 @@ impl<const LANES: usize, const N: usize> Buckets<LANES, N> {
         self.sums(now, width) == [0; LANES]
     }
 
+    /// When the window first holds what is asked for, if nothing is added; it does not now.
+    #[must_use]
+    pub fn first(&self, now: Instant, width: Duration, is_it: impl Fn([u32; LANES]) -> bool) -> Option<Instant> {
+        let mut ends =
+            (self.passed(now, width) as u64 + 1..=N as u64).map(|gone| self.begun + width.saturating_mul(gone));
+        ends.find(|at| is_it(self.sums(*at, width)))
+    }
+
     /// Takes back up to `n` of what was added at the instant `at`, if it is still there; answers how many that were.
     pub fn remove(&mut self, at: Instant, width: Duration, lane: usize, n: u32) -> u32 {
         let back = self.begun.since(at).as_nanos().div_ceil(width.as_nanos().max(1));

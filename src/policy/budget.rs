@@ -45,6 +45,11 @@ pub trait Budget: Any {
     /// A call is over, or its lease has ended. Once for each deposit.
     fn call_ended(&mut self, _key: Key) {}
 
+    /// From when on a repeat would be paid that is not now, other traffic aside; `None` where nobody knows.
+    fn retry_at(&self, _key: Key, _after: Option<Verdict>, _now: Instant) -> Option<Instant> {
+        None
+    }
+
     /// What was counted for the key lately.
     fn counts(&self, key: Key, now: Instant) -> Counts;
 

@@ -32,7 +32,7 @@ pub(crate) fn next_turn(config: Option<&Config>, facts: &Facts, turns: u8) -> Op
 
 /// Two copies may arrive, so only what anybody may repeat is hedged.
 pub(crate) fn may_hedge(facts: &Facts) -> bool {
-    facts.repeat == Repeat::Freely && facts.replayable
+    facts.repeat == Repeat::Freely && facts.replayable && !facts.single
 }
 
 #[cfg(test)]

@@ -70,6 +70,8 @@ pub(crate) struct Round<'a> {
     pub outcome: Outcome,
     /// How many rounds there were, this one among them.
     pub rounds: u8,
+    /// Whether one of them was repeated for what may end better once.
+    pub was_once: bool,
     /// The last backoff; zero before the first.
     pub backoff: Duration,
     pub now: Instant,
@@ -144,16 +146,17 @@ impl Retry {
             return Some(StopReason::Completed);
         }
         let is_unwanted = outcome.verdict == Verdict::Timeout && !self.config.timeouts;
-        if !refused && (is_unwanted || !outcome.verdict.is_retryable()) {
+        let is_in_vain = is_unwanted || outcome.once && round.was_once;
+        if !refused && (is_in_vain || !outcome.verdict.is_retryable()) {
             return Some(StopReason::NotRetryable);
         }
-        if !refused && !outcome.is_unprocessed() && facts.repeat == Repeat::OnlyUnprocessed {
+        if !refused && !may_be_repeated(facts.repeat, outcome) {
             return Some(StopReason::NotRepeatable);
         }
         if !facts.replayable {
             return Some(StopReason::BodyNotReplayable);
         }
-        if u32::from(round.rounds) >= self.config.attempts {
+        if facts.single || u32::from(round.rounds) >= self.config.attempts {
             return Some(StopReason::AttemptsExhausted);
         }
         None
@@ -203,6 +206,15 @@ impl Retry {
         } else {
             asked + random(base.min(longest.saturating_sub(asked)))
         }
+    }
+}
+
+/// Whether a request that ended so may be sent again, by what is known of it and by who may.
+fn may_be_repeated(repeat: Repeat, outcome: &Outcome) -> bool {
+    match repeat {
+        Repeat::OnlyUnsent => outcome.never_sent,
+        Repeat::OnlyUnprocessed => outcome.is_unprocessed(),
+        Repeat::AfterFailure | Repeat::Freely => true,
     }
 }
 

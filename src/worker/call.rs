@@ -29,6 +29,7 @@ pub struct Call<'a> {
     timeout: Option<Duration>,
     idempotent: Option<bool>,
     prepared: bool,
+    single: bool,
     priority: u8,
     cost: u32,
     anchor: Option<Anchor>,
@@ -37,7 +38,7 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     pub(super) fn new(site: &'a Site) -> Self {
         let (key, signal, timeout, idempotent, anchor) = (None, None, None, None, None);
-        Self { site, key, signal, timeout, idempotent, prepared: false, priority: 0, cost: 1, anchor }
+        Self { site, key, signal, timeout, idempotent, single: false, prepared: false, priority: 0, cost: 1, anchor }
     }
 
     /// Whose state it meets; of a fetch, the origin where nothing else is said.
@@ -58,7 +59,8 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// Whether it may be repeated though it may have been processed. Of a fetch, the method and an `Idempotency-Key` tell.
+    /// Whether it may be repeated though it may have been processed. Of a fetch, the method and an `Idempotency-Key` tell. With
+    /// `false` only what surely never reached the upstream is repeated, and no answer of its own counts as that.
     pub fn idempotent(mut self, idempotent: bool) -> Self {
         self.idempotent = Some(idempotent);
         self
@@ -68,6 +70,12 @@ impl<'a> Call<'a> {
     /// its time is bounded all the same, and is not the upstream's: an attempt whose time is up blames nobody.
     pub fn prepared(mut self) -> Self {
         self.prepared = true;
+        self
+    }
+
+    /// Whether it may be repeated at all: with `false` it is one attempt, whatever happens, and is not hedged.
+    pub fn retry(mut self, retry: bool) -> Self {
+        self.single = !retry;
         self
     }
 
@@ -170,10 +178,10 @@ impl<'a> Call<'a> {
         let repeat = match self.idempotent {
             None => repeat,
             Some(true) => Repeat::Freely,
-            Some(false) => Repeat::OnlyUnprocessed,
+            Some(false) => Repeat::OnlyUnsent,
         };
-        let Self { prepared, timeout, priority, cost, .. } = *self;
-        Facts { repeat, replayable, prepared, timeout, priority, cost, ..Facts::default() }
+        let Self { single, prepared, timeout, priority, cost, .. } = *self;
+        Facts { repeat, replayable, single, prepared, timeout, priority, cost, ..Facts::default() }
     }
 }
 

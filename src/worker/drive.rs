@@ -43,6 +43,7 @@ where
             attempts: 0,
             elapsed: core::time::Duration::ZERO,
             stop_reason: Some(StopReason::Cancelled),
+            retry_after: None,
             key: order.key,
         };
         return Err(Failed { error: Error::Left(reason), report });
@@ -83,6 +84,8 @@ struct Driver<'a, T, E, F> {
     limits: OwnLimits,
     now: HostTime,
     sent: AttemptNumber,
+    /// How long to wait before the same is tried again, where the budget did not pay and knows.
+    again: Option<Duration>,
 }
 
 impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, E, F> {
@@ -90,7 +93,8 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, 
         let (decision, now) = asked(|isolate| isolate.admit(site.stack, key.as_deref(), facts));
         let limits = OwnLimits { total: facts.timeout.into_iter().chain(site.limits.total).min(), ..site.limits };
         let race = Race::new(site.stack, signal.clone());
-        let driver = Self { site, call: decision.call, key, signal, race, started: now, limits, now, sent: 0 };
+        let driver =
+            Self { site, call: decision.call, key, signal, race, started: now, limits, now, sent: 0, again: None };
         isolate::tell();
         (driver, decision)
     }
@@ -125,6 +129,7 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, 
 
     fn done(mut self, decision: &Decision, number: AttemptNumber, reason: StopReason, held: bool) -> Result<T, E> {
         let call = self.call.take();
+        self.again = decision.retry_after;
         let timed_out = decision.drop.contains(number);
         let mut others = decision.drop;
         others.remove(number);
@@ -176,7 +181,13 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, 
     }
 
     fn report(&self, stop_reason: Option<StopReason>) -> Report {
-        Report { attempts: self.sent, elapsed: self.now.since(self.started).into(), stop_reason, key: self.key.clone() }
+        Report {
+            attempts: self.sent,
+            elapsed: self.now.since(self.started).into(),
+            stop_reason,
+            retry_after: self.again.map(Into::into),
+            key: self.key.clone(),
+        }
     }
 
     // ——— without the engine ———

@@ -88,6 +88,8 @@ pub struct Report {
     pub elapsed: Duration,
     /// Why it ended there; `None` where the engine did not know the call, which went on unguarded.
     pub stop_reason: Option<StopReason>,
+    /// Where a budget did not pay: after how long it would, other traffic aside; `None` where nobody knows.
+    pub retry_after: Option<Duration>,
     /// Whose state it met: the origin, or the name it was given.
     pub key: Option<String>,
 }
@@ -165,7 +167,7 @@ mod tests {
     fn one_attempt_is_not_called_attempts() {
         let told = |attempts| {
             let elapsed = Duration::ZERO;
-            let report = Report { attempts, elapsed, stop_reason: None, key: None };
+            let report = Report { attempts, elapsed, stop_reason: None, retry_after: None, key: None };
             Failed { error: Error::Upstream("gone"), report }.to_string()
         };
         assert_eq!(told(0), "gone (after 0 attempts)");

@@ -136,7 +136,7 @@ fn every_skipped_repeat_is_an_event() {
     assert_eq!(client.exhaustions(), []);
     client.fails();
     client.fails();
-    let told = What::Exhausted { firsts: 0, repeats: 0, tokens: Some(0) };
+    let told = What::Exhausted { firsts: 0, repeats: 0, tokens: Some(0), retry_after: None };
     assert_eq!(client.exhaustions(), [told, told]);
 }
 

@@ -287,6 +287,7 @@ fn facts(rng: &mut Rng) -> Facts {
     Facts {
         repeat: pick(rng, &[Repeat::Freely, Repeat::AfterFailure, Repeat::OnlyUnprocessed]),
         replayable: chance(rng, 80),
+        single: chance(rng, 10),
         prepared: chance(rng, 20),
         counted: chance(rng, 20),
         timeout: chance(rng, 30).then(|| Duration::from_nanos(any(rng))),
@@ -314,6 +315,8 @@ fn outcome(rng: &mut Rng) -> Outcome {
             ],
         ),
         never_sent: chance(rng, 20),
+        unprocessed: chance(rng, 20),
+        once: chance(rng, 20),
         retry_after: chance(rng, 30).then(|| Duration::from_nanos(any(rng))),
         latency: chance(rng, 30).then(|| Duration::from_nanos(any(rng))),
     }

@@ -267,6 +267,10 @@ fn line(Said { op, now, random }: &Said, calls: &mut usize) -> String {
                 Repeat::Freely => {}
                 Repeat::AfterFailure => put("repeat", quoted("after-failure")),
                 Repeat::OnlyUnprocessed => put("repeat", quoted("only-unprocessed")),
+                Repeat::OnlyUnsent => put("repeat", quoted("only-unsent")),
+            }
+            if facts.single {
+                put("single", "true".to_owned());
             }
             if !facts.replayable {
                 put("replayable", "false".to_owned());

@@ -368,7 +368,8 @@ impl World {
         }
         self.judge_bounds()?;
         self.see_pace(op, host);
-        let unguarded = Decision { call: None, step: Step::Unguarded, drop: Default::default(), at: None };
+        let unguarded =
+            Decision { call: None, step: Step::Unguarded, drop: Default::default(), at: None, retry_after: None };
         let decision = answer.unwrap_or(unguarded);
         self.see(&decision, &events);
         // Snapshots hold ages: of two instants they differ.
@@ -558,6 +559,8 @@ impl World {
         Outcome {
             verdict,
             never_sent: verdict == Verdict::Transient && chance(rng, 20),
+            unprocessed: false,
+            once: false,
             retry_after: chance(rng, 25).then(|| Duration::from_millis(pick(rng, &[0, 1, 200, 5_000, 90_000]))),
             latency: chance(rng, 10).then(|| Duration::from_millis(below(rng, 3_000))),
         }

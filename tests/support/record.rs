@@ -59,6 +59,7 @@ const ORDER: &[&str] = &[
     "key",
     "repeat",
     "replayable",
+    "single",
     "prepared",
     "timeoutMs",
     "cost",

@@ -108,6 +108,7 @@ impl World {
         let facts = Facts {
             repeat: repeat(verb),
             replayable: verb["replayable"].as_bool().unwrap_or(true),
+            single: verb["single"].as_bool().unwrap_or(false),
             prepared: verb["prepared"].as_bool().unwrap_or(false),
             counted: false,
             timeout: span(verb, "timeoutMs"),
@@ -210,6 +211,9 @@ impl World {
         if decision.drop != AttemptSet::EMPTY {
             put("drop", (1..=15).filter(|attempt| decision.drop.contains(*attempt)).collect());
         }
+        if let Some(wait) = decision.retry_after {
+            put("retryAfterMs", wait.as_millis_ceil().into());
+        }
         if let Some(delay) = decision.delay_millis(now) {
             put("delayMs", delay.into());
         }
@@ -265,6 +269,7 @@ fn repeat(verb: &Value) -> Repeat {
         None | Some("freely") => Repeat::Freely,
         Some("after-failure") => Repeat::AfterFailure,
         Some("only-unprocessed") => Repeat::OnlyUnprocessed,
+        Some("only-unsent") => Repeat::OnlyUnsent,
         Some(other) => panic!("nobody may repeat it so: {other}"),
     }
 }

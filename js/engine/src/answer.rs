@@ -29,6 +29,8 @@ pub struct Answer {
     pub event_key: u32,
     pub event_policy: i32,
     pub event_padding: u32,
+    /// With a budget that did not pay: after how long it would; −1 where nobody knows.
+    pub retry_after_ms: f64,
     pub numbers: [f64; READ_NUMBERS],
 }
 
@@ -53,12 +55,14 @@ impl Answer {
         event_key: 0,
         event_policy: -1,
         event_padding: 0,
+        retry_after_ms: NONE,
         numbers: [0.0; READ_NUMBERS],
     };
 
     /// Bits 0–2 what to do, 3–6 the attempt, 7 hints, 8 events, 9 held, 16–31 attempts to drop.
     pub fn give(&mut self, decision: &Decision, now: HostTime, engine: &mut Engine) -> u32 {
         self.delay_ms = decision.delay_millis(now).map_or(NONE, |millis| millis as f64);
+        self.retry_after_ms = decision.retry_after.map_or(NONE, |wait| wait.as_millis_ceil() as f64);
         self.call = decision.call.map_or(NONE, |call| call.as_u64() as f64);
         let (kind, attempt, held) = match decision.step {
             Step::Send(attempt) => (SEND, attempt, false),
@@ -129,7 +133,8 @@ mod tests {
             (offset_of!(Answer, event_stack), 168),
             (offset_of!(Answer, event_key), 172),
             (offset_of!(Answer, event_policy), 176),
-            (offset_of!(Answer, numbers), 184),
+            (offset_of!(Answer, retry_after_ms), 184),
+            (offset_of!(Answer, numbers), 192),
         ];
         for (actual, promised) in offsets {
             assert_eq!(actual, promised);

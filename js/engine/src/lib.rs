@@ -64,7 +64,7 @@ pub fn layout() -> u32 {
 }
 
 /// May this call begin? `flags`: bits 0–1 who may repeat it, bit 2 whether its body can be sent again, bit 3 whether its
-/// attempts are prepared first, bits 8–15 priority.
+/// attempts are prepared first, bit 4 whether it is one attempt whatever happens, bits 8–15 priority.
 #[wasm_bindgen]
 pub fn admit(stack: u32, key: u32, flags: u32, timeout_ms: f64, cost: u32, now: f64, random: f64) -> u32 {
     with_host(|host| {
@@ -73,6 +73,7 @@ pub fn admit(stack: u32, key: u32, flags: u32, timeout_ms: f64, cost: u32, now: 
             replayable: flags & 4 != 0,
             prepared: flags & 8 != 0,
             counted: false, // nested guards that share a budget are refused
+            single: flags & 16 != 0,
             timeout: host_time::span(timeout_ms),
             priority: (flags >> 8) as u8,
             cost,
@@ -92,7 +93,8 @@ fn repeat_of(flags: u32) -> Repeat {
     match flags & 3 {
         0 => Repeat::OnlyUnprocessed,
         1 => Repeat::AfterFailure,
-        _ => Repeat::Freely,
+        2 => Repeat::Freely,
+        _ => Repeat::OnlyUnsent,
     }
 }
 

@@ -170,7 +170,7 @@ export const EVENTS: readonly EventSpec[] = [
   ["ignored", ["reason", ["cancelled", "rejection", "stale", "inconclusive"]]],
   ["rateChanged", "rate", "requests", "accepts"],
   ["limitChanged", "limit", ["why", ["headroom", "latency", "probe", "overload", "timeout", "stale"]], "inFlight", "latencyMs", "baselineMs"],
-  ["exhausted", "firsts", "repeats", "tokens"],
+  ["exhausted", "firsts", "repeats", "tokens", "retryAfterMs"],
   ["hedge", ["step", ["started", "attempt-failed", "won", "budget-exhausted", "deadline-skip", "all-failed"]], "attempt", "latencyMs"],
   ["waited", "waitedMs"],
   ["oversized", "permits"],
@@ -196,7 +196,7 @@ export interface EventFacts {
   ignored: { readonly reason: "cancelled" | "rejection" | "stale" | "inconclusive" };
   rateChanged: { readonly rate: number; readonly requests: number; readonly accepts: number };
   limitChanged: { readonly limit: number; readonly why: "headroom" | "latency" | "probe" | "overload" | "timeout" | "stale"; readonly inFlight: number; readonly latencyMs: number; readonly baselineMs: number | undefined };
-  exhausted: { readonly firsts: number; readonly repeats: number; readonly tokens: number | undefined };
+  exhausted: { readonly firsts: number; readonly repeats: number; readonly tokens: number | undefined; readonly retryAfterMs: number | undefined };
   hedge: { readonly step: "started" | "attempt-failed" | "won" | "budget-exhausted" | "deadline-skip" | "all-failed"; readonly attempt: number; readonly latencyMs: number | undefined };
   waited: { readonly waitedMs: number };
   oversized: { readonly permits: number };

@@ -88,6 +88,12 @@ impl Budget for RetryBudget {
         }
     }
 
+    fn retry_at(&self, key: Key, _after: Option<Verdict>, now: Instant) -> Option<Instant> {
+        let allows = |[firsts, repeats]: [u32; LANES]| self.ratio.allows(repeats.saturating_add(1), firsts);
+        let earned = self.accounts.get(key).and_then(|account| account.sent.first(now, self.period, allows));
+        earned.into_iter().chain(self.reserve.retry_at(key, now)).min()
+    }
+
     fn counts(&self, key: Key, now: Instant) -> Counts {
         let [firsts, repeats] = self.sent(key, now);
         let repeats = repeats.saturating_add(self.reserve.drawn_by(key, now));

@@ -47,12 +47,28 @@ impl Reserve {
         self.draws.retain(|draw| now.since(draw.at) < window);
         let drawn = self.draws.len() as u64;
         let own = u64::from(self.drawn_by(key, now));
-        let size = u64::from(self.size);
-        if drawn >= size || self.kind == Counting::Ratio && own < drawn && 2 * (own + 1) > size {
+        if !self.has_one(drawn, own) {
             return false;
         }
         self.draws.push(Draw { at: now, key });
         true
+    }
+
+    /// Whether there is one for a key that has drawn `own` of those that are out.
+    fn has_one(&self, drawn: u64, own: u64) -> bool {
+        let size = u64::from(self.size);
+        drawn < size && (self.kind != Counting::Ratio || own >= drawn || 2 * (own + 1) <= size)
+    }
+
+    /// When draws have come back that keep the key from one.
+    pub fn retry_at(&self, key: Key, now: Instant) -> Option<Instant> {
+        let live = || self.draws.iter().filter(|draw| self.counts(draw, now));
+        let (mut drawn, mut own) = (live().count() as u64, u64::from(self.drawn_by(key, now)));
+        live().find_map(|draw| {
+            drawn -= 1;
+            own -= u64::from(draw.key == key);
+            self.has_one(drawn, own).then_some(draw.at + self.window)
+        })
     }
 
     pub fn put_back(&mut self, key: Key, at: Instant) {

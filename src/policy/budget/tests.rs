@@ -261,3 +261,71 @@ fn a_key_that_repeats_is_not_kept_for_it() {
     granted(&mut budget, key(2), at(0), 9);
     assert!(!budget.is_busy(key(2), at(0)));
 }
+
+/// Law 8, of what a budget suggests: nobody was told how long to wait.
+#[test]
+fn a_budget_that_does_not_pay_says_from_when_on_it_would_and_keeps_its_word() {
+    let refills = |kind| Config { kind, refill: Ratio::from_millionths(300_007), ..Config::default() };
+    let configs = [
+        Config::default(),
+        Config { reserve: 1, ratio: Ratio::from_percent(50), window: Duration::from_secs(7), ..Config::default() },
+        Config { kind: Counting::Wallet, window: Duration::from_secs(7), ..Config::default() },
+        refills(Counting::TokenBucket),
+        refills(Counting::Grpc),
+        refills(Counting::Aws),
+        refills(Counting::Aimd),
+    ];
+    for config in configs {
+        let mut told = 0;
+        for seed in 0..60 {
+            let mut rng = Rng::new(seed);
+            let (mut budget, mut now) = (build(config).unwrap(), at(0));
+            for _ in 0..80 {
+                now = now + Duration::from_millis(rng.between(0, 900));
+                let key = key(2 + rng.between(0, 1) as u16);
+                match rng.between(0, 3) {
+                    0 => budget.deposit(key, now),
+                    1 => budget.settle(key, Verdict::Transient, None, now),
+                    _ => _ = budget.withdraw(key, None, now),
+                }
+            }
+            let verdict = [None, Some(Verdict::Timeout)][(seed % 2) as usize];
+            // gRPC's repeats cost nothing: its failures do.
+            (0..9).for_each(|_| budget.settle(key(2), Verdict::Transient, None, now));
+            while config.kind != Counting::Grpc && budget.withdraw(key(2), verdict, now).is_some() {}
+            let Some(then) = budget.retry_at(key(2), verdict, now) else { continue };
+            let mut out = Writer::default();
+            budget.save(now, &mut out);
+            let bytes = out.finish();
+            let pays = |when: Instant| {
+                let mut later = build(config).unwrap();
+                later.restore(now, &mut Reader::new(&bytes)).unwrap();
+                later.withdraw(key(2), verdict, when).is_some()
+            };
+            assert!(then > now && pays(then), "{config:?}, seed {seed}");
+            assert!(!pays(now) && !pays(then - Duration::from_nanos(1)), "{config:?}, seed {seed}: sooner");
+            told += 1;
+        }
+        assert!(told > 0, "{config:?}");
+    }
+}
+
+#[test]
+fn who_cannot_know_when_it_would_pay_says_nothing() {
+    let asked = |config| {
+        let mut budget = build(config).unwrap();
+        budget.deposit(key(2), at(0));
+        (0..600).for_each(|_| _ = budget.withdraw(key(2), None, at(0)));
+        (0..40).for_each(|_| budget.settle(key(2), Verdict::Transient, None, at(0)));
+        budget.retry_at(key(2), None, at(0))
+    };
+    let of = |kind| Config { kind, ..Config::default() };
+    let tokens = [Counting::TokenBucket, Counting::Grpc, Counting::Aws, Counting::Aimd, Counting::Concurrency].map(of);
+    let never = [Config { reserve: 0, ..of(Counting::Ratio) }, Config { reserve: 0, ..of(Counting::Wallet) }];
+    // A repeat that costs more than there can ever be.
+    let dear =
+        Config { refill: Ratio::from_percent(100), cost: Some(Ratio::from_percent(900)), ..of(Counting::TokenBucket) };
+    for config in tokens.into_iter().chain(never).chain([dear]) {
+        assert_eq!(asked(config), None, "{config:?}");
+    }
+}

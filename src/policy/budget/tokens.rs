@@ -106,6 +106,20 @@ impl Budget for TokenBudget {
         None
     }
 
+    /// Successes add tokens too, but nobody knows when.
+    fn retry_at(&self, key: Key, after: Option<Verdict>, now: Instant) -> Option<Instant> {
+        let (rules, purse) = (&self.rules, self.read(key, now));
+        let wanted = rules.price(after).max(rules.threshold() + 1);
+        if rules.refill == 0 || wanted > purse.ceiling {
+            return None;
+        }
+        let missing = wanted.saturating_sub(purse.balance);
+        // Whole seconds apart from the rest, so that nothing overflows: less than 10¹⁸.
+        let parts = (missing % rules.refill * SECOND).saturating_sub(u64::from(purse.part));
+        let nanos = (missing / rules.refill).saturating_mul(SECOND).saturating_add(parts.div_ceil(rules.refill));
+        Some(now + Duration::from_nanos(nanos))
+    }
+
     fn refund(&mut self, receipt: Receipt) {
         if let Some(purse) = self.purses.get_mut(receipt.key) {
             purse.add(u64::from(receipt.source.0));

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::config::ConfigReason;
+use crate::http::outcome_of_status;
 use crate::outcome::Overload;
 
 mod delays;
@@ -18,6 +19,7 @@ struct Case {
     facts: Facts,
     outcome: Outcome,
     rounds: u8,
+    was_once: bool,
     backoff: Duration,
     deadline: Instant,
     affordable: bool,
@@ -43,6 +45,7 @@ impl Case {
             facts: Facts::default(),
             outcome: Outcome::new(Verdict::Transient),
             rounds: 1,
+            was_once: false,
             backoff: Duration::ZERO,
             deadline: Instant::NEVER,
             affordable: true,
@@ -73,9 +76,9 @@ impl Case {
     }
 
     fn ask_again(&self, retry: &Retry, word: u64) -> Answer {
-        let Self { facts, outcome, rounds, backoff, deadline, affordable, .. } = self;
-        let (outcome, rounds, backoff, deadline) = (*outcome, *rounds, *backoff, *deadline);
-        let round = Round { facts, outcome, rounds, backoff, now: NOW, deadline };
+        let Self { facts, outcome, rounds, was_once, backoff, deadline, affordable, .. } = self;
+        let (outcome, rounds, was_once, backoff, deadline) = (*outcome, *rounds, *was_once, *backoff, *deadline);
+        let round = Round { facts, outcome, rounds, was_once, backoff, now: NOW, deadline };
         let mut asked_budget = false;
         let spend = || {
             asked_budget = true;
@@ -189,6 +192,52 @@ fn a_request_that_may_have_been_processed_is_repeated_only_by_permission() {
             let asked = Case { facts: Facts { repeat, ..post.facts }, ..post.clone() };
             assert!(asked.ask(1).next.is_ok(), "{outcome:?}");
         }
+    }
+}
+
+#[test]
+fn what_was_not_surely_unsent_is_repeated_by_nobody_who_forbids_it() {
+    let mut post = Case::with_jitter(Jitter::None);
+    let unprocessed = [429, 421, 425].map(|status| outcome_of_status(status, None));
+    let told_when = [403, 429, 503, 529, 413, 500].map(|status| outcome_of_status(status, Some(ms(1))));
+    for outcome in unprocessed.into_iter().chain(told_when) {
+        post.outcome = outcome;
+        post.facts.repeat = Repeat::OnlyUnsent;
+        assert_eq!(post.stops(1), StopReason::NotRepeatable, "{outcome:?}");
+        post.facts.repeat = Repeat::OnlyUnprocessed;
+        assert_eq!(post.ask(1).next.is_ok(), outcome.is_unprocessed(), "{outcome:?}");
+    }
+    post.facts.repeat = Repeat::OnlyUnsent;
+    for status in [521, 523] {
+        post.outcome = outcome_of_status(status, None);
+        assert!(post.ask(1).next.is_ok(), "no connection to the origin, {status}");
+    }
+    post.outcome = Outcome { never_sent: true, ..Outcome::new(Verdict::Transient) };
+    assert!(post.ask(1).next.is_ok());
+}
+
+#[test]
+fn a_call_that_is_to_be_one_attempt_is_one_whatever_happens() {
+    for outcome in [outcome_of_status(429, None), Outcome { never_sent: true, ..Outcome::new(Verdict::Transient) }] {
+        let facts = Facts { single: true, ..Facts::default() };
+        let case = Case { outcome, facts, ..Case::with_jitter(Jitter::None) };
+        assert_eq!(case.ask(1), Answer { next: Err(StopReason::AttemptsExhausted), asked_budget: false });
+        let refused = Case { outcome: Outcome::new(Verdict::Rejected), ..case };
+        let waits = Case { config: Config { retry_refusals: true, ..refused.config }, ..refused };
+        assert_eq!(waits.stops(1), StopReason::AttemptsExhausted);
+    }
+}
+
+#[test]
+fn a_421_is_repeated_once_whatever_the_method_and_however_many_attempts_are_left() {
+    let misdirected = Case { outcome: outcome_of_status(421, None), ..Case::with_jitter(Jitter::None) };
+    for repeat in [Repeat::OnlyUnprocessed, Repeat::AfterFailure, Repeat::Freely] {
+        let case = Case { facts: Facts { repeat, ..Facts::default() }, ..misdirected.clone() };
+        assert_eq!(case.delay(1), ms(100));
+        let again = Case { was_once: true, rounds: 2, ..case.clone() };
+        assert_eq!(again.stops(1), StopReason::NotRetryable);
+        // What ends otherwise is repeated as ever.
+        assert!(Case { outcome: outcome_of_status(429, None), ..again }.ask(1).next.is_ok());
     }
 }
 

@@ -77,6 +77,7 @@ impl Host {
         let facts = Facts {
             repeat: repeat(bytes),
             replayable: bytes.chance(85),
+            single: bytes.chance(10),
             prepared: bytes.chance(20),
             counted: false,
             timeout: bytes.chance(20).then(|| Duration::from_nanos(bytes.any())),

@@ -20,11 +20,14 @@ pub fn tell(answer: &Answer, result: &forbear::worker::Result<Response>) -> Opti
             report
         }
     };
-    let Report { attempts, elapsed, stop_reason, key } = report;
+    let Report { attempts, elapsed, stop_reason, retry_after, key } = report;
     let told = Answer::default();
     told.set("attempts", *attempts);
     told.set("elapsedMs", elapsed.as_millis() as f64);
     told.set("stopReason", stop_reason.map_or("unguarded", |reason| reason.word()));
+    if let Some(wait) = retry_after {
+        told.set("retryAfterMs", wait.as_millis() as f64);
+    }
     told.set("key", key.as_deref());
     answer.set("report", told.done());
     key.clone()

@@ -24,7 +24,12 @@ pub fn tell(engine: &Engine, decision: &forbear::Decision) -> Decision {
     let step = match decision.step {
         Step::Send(attempt) => Told::Send(attempt),
         Step::Wait => Told::Wait,
-        Step::Done { attempt, reason, held } => Told::Done(Done { attempt, reason: words::stop_reason(reason), held }),
+        Step::Done { attempt, reason, held } => Told::Done(Done {
+            attempt,
+            reason: words::stop_reason(reason),
+            held,
+            retry_after: decision.retry_after.map(forbear::Duration::as_nanos),
+        }),
         Step::Reject(rejection) => Told::Reject(Rejection {
             reason: words::refusal_reason(rejection.reason),
             policy: words::policy(rejection.policy),

@@ -37,6 +37,7 @@ pub fn kind_of(case: types::Policy) -> Option<Kind> {
 
 pub fn repeat(repeat: types::Repeat) -> Repeat {
     match repeat {
+        types::Repeat::OnlyUnsent => Repeat::OnlyUnsent,
         types::Repeat::OnlyUnprocessed => Repeat::OnlyUnprocessed,
         types::Repeat::AfterFailure => Repeat::AfterFailure,
         types::Repeat::Freely => Repeat::Freely,
@@ -44,15 +45,17 @@ pub fn repeat(repeat: types::Repeat) -> Repeat {
 }
 
 pub fn facts(facts: types::Facts) -> forbear::Facts {
-    let types::Facts { repeat, replayable, prepared, timeout, priority, cost } = facts;
+    let types::Facts { repeat, replayable, single, prepared, timeout, priority, cost } = facts;
     forbear::Facts {
         repeat: self::repeat(repeat),
         replayable,
+        single,
         prepared,
         counted: false, // a host that nests stacks gives them budgets of their own
         timeout: timeout.map(Duration::from_nanos),
         priority,
         cost,
+        ..forbear::Facts::default()
     }
 }
 
@@ -77,5 +80,5 @@ pub fn outcome(outcome: types::Outcome) -> Outcome {
         types::Ending::Inconclusive => Verdict::Inconclusive,
     };
     let never_sent = matches!(ended, types::Ending::NeverSent);
-    Outcome { verdict, never_sent, retry_after, latency: latency.map(Duration::from_nanos) }
+    Outcome { never_sent, retry_after, latency: latency.map(Duration::from_nanos), ..Outcome::new(verdict) }
 }

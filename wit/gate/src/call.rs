@@ -157,6 +157,7 @@ fn origin(request: &OutgoingRequest) -> Option<String> {
 
 /// Nothing is repeated here.
 const ONLY: AttemptNumber = 1;
-const UNGUARDED: Decision = Decision { call: None, step: Step::Unguarded, drop: AttemptSet::EMPTY, at: None };
+const UNGUARDED: Decision =
+    Decision { call: None, step: Step::Unguarded, drop: AttemptSet::EMPTY, at: None, retry_after: None };
 /// Ours: longer than a host is late, short beside what an attempt may take.
 const SPARE: Duration = Duration::from_secs(1);

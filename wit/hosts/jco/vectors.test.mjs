@@ -87,8 +87,8 @@ class World {
     const told = { kind: step.tag };
     if (step.tag === "send") told.attempt = step.val;
     if (step.tag === "done") {
-      const { attempt, reason, held } = step.val;
-      Object.assign(told, { attempt, reason }, held && { held });
+      const { attempt, reason, held, retryAfter } = step.val;
+      Object.assign(told, { attempt, reason }, held && { held }, retryAfter !== undefined && { retryAfterMs: millis(retryAfter) });
     }
     if (step.tag === "reject") Object.assign(told, { reason: step.val.reason, policy: camel(step.val.policy) });
     if (drop !== 0) told.drop = ATTEMPTS.filter((attempt) => drop & (1 << attempt));
@@ -131,8 +131,8 @@ function value(policy, option, number) {
   }
 }
 
-function facts({ repeat = "freely", replayable = true, prepared = false, timeoutMs, priority = 0, cost = 1 }) {
-  return { repeat, replayable, prepared, timeout: optionalNanos(timeoutMs), priority, cost };
+function facts({ repeat = "freely", replayable = true, single = false, prepared = false, timeoutMs, priority = 0, cost = 1 }) {
+  return { repeat, replayable, single, prepared, timeout: optionalNanos(timeoutMs), priority, cost };
 }
 
 function outcome({ outcome, retryAfterMs, latencyMs }) {

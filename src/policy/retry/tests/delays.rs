@@ -152,7 +152,7 @@ impl Case {
         let retry = Retry::new(self.config).unwrap();
         let Self { facts, outcome, rounds, backoff, deadline, .. } = self;
         let (outcome, rounds, backoff, deadline) = (*outcome, *rounds, *backoff, *deadline);
-        let round = Round { facts, outcome, rounds, backoff, now: NOW, deadline };
+        let round = Round { facts, outcome, rounds, was_once: false, backoff, now: NOW, deadline };
         retry.backoff(&round, &mut Rng::new(word))
     }
 }

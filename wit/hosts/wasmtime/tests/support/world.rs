@@ -126,6 +126,9 @@ impl World {
                 if done.held {
                     put("held", true.into());
                 }
+                if let Some(wait) = done.retry_after {
+                    put("retryAfterMs", wait.div_ceil(1_000_000).into());
+                }
                 put("reason", stop_reason(done.reason).into())
             }
             Step::Reject(rejection) => {
@@ -205,6 +208,7 @@ fn facts(verb: &Value) -> Facts {
     Facts {
         repeat: repeat(verb),
         replayable: verb["replayable"].as_bool().unwrap_or(true),
+        single: verb["single"].as_bool().unwrap_or(false),
         prepared: verb["prepared"].as_bool().unwrap_or(false),
         timeout: nanos(verb, "timeoutMs"),
         priority: verb["priority"].as_u64().unwrap_or(0) as u8,
@@ -217,6 +221,7 @@ fn repeat(verb: &Value) -> Repeat {
         None | Some("freely") => Repeat::Freely,
         Some("after-failure") => Repeat::AfterFailure,
         Some("only-unprocessed") => Repeat::OnlyUnprocessed,
+        Some("only-unsent") => Repeat::OnlyUnsent,
         Some(other) => panic!("nobody may repeat it so: {other}"),
     }
 }
