@@ -55,7 +55,6 @@ pub fn facts(facts: types::Facts) -> forbear::Facts {
         timeout: timeout.map(Duration::from_nanos),
         priority,
         cost,
-        ..forbear::Facts::default()
     }
 }
 
