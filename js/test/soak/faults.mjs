@@ -6,9 +6,9 @@ import { endless, hangUp, reset, resetBody, slow, stallBody, stallHeaders, statu
 export const NEVER = 0;
 /** Who may repeat what may have been processed: idempotent methods, a key, the caller's word. */
 export const IDEMPOTENT = 1;
-/** Also what is not idempotent, unless the caller forbade it: the upstream said when to come again. */
+/** Also what is not idempotent, unless the caller forbade it: the upstream says that it has done nothing. */
 export const ASKED = 2;
-/** Everybody: it was surely not processed. */
+/** Everybody: it surely never reached the upstream. */
 export const ANYBODY = 3;
 
 /**
@@ -43,8 +43,9 @@ export const FAULTS = [
   fault("is unavailable until a date in the past", 1, ASKED, unavailableUntil(-3_600)),
   fault("has too many requests", 3, ASKED, status(429)),
   fault("has too many requests for now", 2, ASKED, status(429, { "retry-after": "0" })),
-  fault("is too early", 2, ANYBODY, status(425)),
-  fault("was sent to the wrong place", 1, ANYBODY, status(421)),
+  fault("is too early", 2, ASKED, status(425)),
+  fault("was sent to the wrong place", 1, ASKED, status(421)),
+  fault("is not reached by its gateway", 2, ANYBODY, status(521)),
   fault("forbids it for now", 1, ASKED, status(403, { "retry-after": "0" })),
   fault("is overloaded", 1, IDEMPOTENT, status(529)),
   fault("finds it too large for now", 1, IDEMPOTENT, status(413, { "retry-after": "0" })),

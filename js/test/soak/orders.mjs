@@ -1,6 +1,6 @@
 // What callers of the soak ask for: guards, and orders drawn for them.
 
-import { ASKED, IDEMPOTENT } from "./faults.mjs";
+import { ANYBODY, ASKED, IDEMPOTENT } from "./faults.mjs";
 
 /** How long a call may take; all have a limit, or a stalled upstream would hold them for ever. */
 const TOTAL_MS = 3_000;
@@ -43,6 +43,7 @@ export function drawOrder(draws, id) {
   if (keys) order.call.key = `tenant ${draws.chance(0.7) ? draws.whole(1, 3) : draws.whole(4, 1_500)}`;
   if (method === "POST" && draws.chance(0.3)) order.key = `key ${id}`;
   if (draws.chance(0.2)) order.call.idempotent = draws.chance(0.5);
+  if (draws.chance(0.05)) order.call.retry = false;
   if (mistakes) return order; // in no hurry, or its haste would be the upstream's fault
   if (draws.chance(0.1)) order.call.timeout = draws.whole(1, TOTAL_MS);
   if (draws.chance(0.15)) order.leaveMs = draws.whole(0, ATTEMPT_MS);
@@ -52,9 +53,9 @@ export function drawOrder(draws, id) {
 }
 
 /** The least that must be known of an attempt for this request to be sent again: a fault's `again`. */
-export function leastOf({ method, key, call: { idempotent }, body, mistake, prepare }) {
-  if (body === "stream" || body === "request" || mistake || prepare === "throws") return Infinity;
-  if (idempotent === false) return ASKED;
+export function leastOf({ method, key, call: { idempotent, retry }, body, mistake, prepare }) {
+  if (retry === false || body === "stream" || body === "request" || mistake || prepare === "throws") return Infinity;
+  if (idempotent === false) return ANYBODY;
   return idempotent || key !== undefined || IDEMPOTENT_METHODS.has(method) ? IDEMPOTENT : ASKED;
 }
 
