@@ -106,6 +106,24 @@ test("where the request's own signal is the caller's, what a client held that le
   assert.deepEqual(ends, ["cancelled", "cancelled", "cancelled", "success"]);
 });
 
+test("whoever stands behind others that leave a rate limiter's line goes as soon as it may, though no request wakes another", async (t) => {
+  const upstream = await startUpstream(t, ok);
+  const signalling = await startRustWorker({ flags: ["enable_request_signal"] });
+  t.after(() => signalling.stop());
+  const order = { url: upstream.url, guard: { name: "behind", rateLimiter: { rate: 1, interval: "1s", burst: 1, wait: "1m" } } };
+  assert.equal((await signalling.ask("/", order)).body, "fine");
+  const clients = Array.from({ length: 8 }, () => client(signalling.origin, "/signalled", order));
+  await sleep(300);
+  const last = signalling.ask("/", order);
+  await sleep(300);
+  for (const { leave } of clients) leave();
+  assert.equal((await last).body, "fine");
+  // A permit is there after a second; its turn was the ninth.
+  const [first, second] = upstream.seen;
+  assert.equal(upstream.seen.length, 2);
+  assert.ok(second.at - first.at >= 990 && second.at - first.at < 4_000, `sent after ${second.at - first.at} ms`);
+});
+
 test("a panic takes the instance and all it had learned; the next request has a fresh engine", async (t) => {
   const upstream = await startUpstream(t, ok);
   const order = { url: upstream.url, guard: { name: "doomed" } };
