@@ -127,9 +127,22 @@ export class Race<T> implements Follower {
       return this.#finish(ended, "unguarded");
     }
     this.#calm();
-    if (running.length === 0) call.epoch = ALONE; // what runs may still be evidence: only a lease has ended
-    if (running.length === 0) this.#start(this.#sent + 1);
+    if (running.length === 0) {
+      call.epoch = ALONE; // what runs may still be evidence: only a lease has ended
+      if (call.startedAt + call.limitMs <= call.site.engine.now) {
+        this.#end();
+        return this.#outOfTime();
+      }
+      this.#start(this.#sent + 1);
+    }
     this.#limit();
+  }
+
+  /** The time of a call without an engine is up, and nothing is in hand: a refusal where nothing was sent. */
+  #outOfTime(): void {
+    const { site: { stack }, key } = this.#call;
+    if (this.#sent > 0) return this.#refuse(this.#timeout(), this.#sent, "deadline-exceeded");
+    this.#refuse(new RejectedError({ reason: "deadline-exceeded", policy: "deadline", stackName: stack.name, key, retryAfterMs: undefined, cause: undefined }), 0, "refused");
   }
 
   /** Ends a call that has no engine when its time is up, or its latest attempt's. */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConfigError, reportOf, TimeoutError, type GuardEvent } from "../src/index.js";
+import { ConfigError, RejectedError, reportOf, TimeoutError, type GuardEvent } from "../src/index.js";
 import { Engine } from "../src/engine.js";
 import { SharedObject } from "../src/shared.js";
 import { readShared } from "../src/config.js";
@@ -61,6 +61,25 @@ test("a call in flight when the engine traps gets its own result, whatever it is
     trap(engine);
     assert.equal(await reasonOf(failing), error);
   }
+});
+
+test("a call whose time is up when it finds no engine sends nothing", async () => {
+  const { host, engine, guard } = shim();
+  const upstream = new Upstream(status(503), status(200));
+  const stack = guard({ retry: { attempts: 9, backoff: { base: 100, jitter: "none" } }, timeout: { total: 1_000 } }, { fetch: upstream.fetch });
+  const pending = reasonOf(stack.fetch(URL_A));
+  await quiet();
+  trap(engine);
+  host.time += 5_000; // the host is held up in the pause before the repeat
+  await host.pass(1_000);
+  const late = await pending;
+  assert.ok(late instanceof TimeoutError && late.policy === "deadline", String(late));
+  assert.equal(upstream.sent.length, 1);
+
+  engine.admit = () => ((engine.now = host.time), 4); // unguarded: it is full
+  const refused = await reasonOf(stack.fetch(URL_A, {}, { timeout: 0 }));
+  assert.ok(refused instanceof RejectedError && refused.reason === "deadline-exceeded", String(refused));
+  assert.equal(upstream.sent.length, 1);
 });
 
 test("a call that waits when the engine traps sends once, and hands over what it gets", async () => {
