@@ -57,7 +57,15 @@ impl Host {
 
     /// One call, whose attempts end with these statuses after 20 ms each. The loop is the one in docs/driving.md.
     fn call(&mut self, statuses: &[u16]) -> Result<()> {
-        let facts = Facts { repeat: Repeat::Freely, replayable: true, single: false, prepared: false, timeout: None, priority: 0, cost: 1 };
+        let facts = Facts {
+            repeat: Repeat::Freely,
+            replayable: true,
+            single: false,
+            prepared: false,
+            timeout: None,
+            priority: 0,
+            cost: 1,
+        };
         let (now, random) = (self.now, self.random());
         let (store, engine) = self.instance.parts();
         let mut decision = engine.stack().call_admit(store, self.stack, Some(ORIGIN), facts, now, random)?;

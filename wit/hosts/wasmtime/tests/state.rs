@@ -47,7 +47,15 @@ impl Host {
     /// A call whose only attempt ends with this status; whether it was sent.
     fn call(&mut self, status: u16) -> bool {
         let (mut instance, stack) = self.open();
-        let facts = Facts { repeat: Repeat::Freely, replayable: true, single: false, prepared: false, timeout: None, priority: 0, cost: 1 };
+        let facts = Facts {
+            repeat: Repeat::Freely,
+            replayable: true,
+            single: false,
+            prepared: false,
+            timeout: None,
+            priority: 0,
+            cost: 1,
+        };
         let (store, engine) = instance.parts();
         let decision = engine.stack().call_admit(&mut *store, stack, Some(ORIGIN), facts, START, 1).unwrap();
         let sent = matches!(decision.step, Step::Send(1));
