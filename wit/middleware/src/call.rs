@@ -112,7 +112,7 @@ impl Call {
                     if !self.upload.waits_for_its_sender() {
                         self.running.iter().for_each(|attempt| site.sent(id, attempt.number));
                     }
-                    site.due(id)
+                    site.wake(id) // a monotonic clock needs no timer for a witness
                 }
                 Event::Ended(number) => site.settle(id, number, self.outcome(number)),
             })?;

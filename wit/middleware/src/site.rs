@@ -86,13 +86,6 @@ impl Site {
         self.answered(decision)
     }
 
-    /// The timer for the instant asked for has rung.
-    pub fn due(&mut self, call: CallId) -> Decision {
-        let (now, random) = (now(), self.random.word());
-        let decision = self.engine.due(call, now, random);
-        self.answered(decision)
-    }
-
     /// A hint came.
     pub fn wake(&mut self, call: CallId) -> Decision {
         let (now, random) = (now(), self.random.word());
