@@ -40,6 +40,14 @@ for (const release of ["headers", "body"]) {
   });
 }
 
+test("fifty requests side by side are one instance's", async (t) => {
+  const server = await serveGuarded(t, "retry = off", { flags: ONE_INSTANCE });
+  const upstream = await startUpstream(t, ok);
+  const before = await server.requests();
+  await Promise.all(Array.from({ length: CROWD }, async () => (await server.ask(upstream)).arrayBuffer()));
+  assert.equal(await server.requests(), before + CROWD + 1);
+});
+
 test("a call that the application drops is cancelled: its connection closes, and its place goes to the next", async (t) => {
   const settings = "deadline = off\nattemptTimeout = off\nbulkhead.concurrency = 1\nbulkhead.queue = 2\nbulkhead.queueTimeout = off";
   const server = await serveGuarded(t, settings, { flags: ONE_INSTANCE });

@@ -4,16 +4,23 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { buildComponent, compose } from "../../../../scripts/middleware.mjs";
 import { inRoot, run } from "../../../../scripts/run.mjs";
 import { ensureJco, ensureRustTarget, ensureWasmtime } from "../../../../scripts/setup.mjs";
 
 const READY_WITHIN_MS = 30_000;
 
-/** One instance for everything, so that state is one and what is held shows. */
+/**
+ * One instance for everything, so that state is one and what is held shows. The pool is what makes sure of it: while an
+ * instance takes a request in, wasmtime starts another one for the next request. With a pool of one it refuses the
+ * request instead, and `ask` sends it again.
+ */
 export const ONE_INSTANCE = [
   "--max-instance-reuse-count=1000000", "--max-instance-concurrent-reuse-count=10000", "--idle-instance-timeout=600s",
+  "-Opooling-allocator", "-Opooling-total-component-instances=1",
 ];
+const POOL_IS_EMPTY = /instantiation error: maximum concurrent limit of 1 /g;
 
 /** What is still there when this process ends must end with it. */
 const leftovers = new Set();
@@ -89,12 +96,32 @@ export async function serve(t, component, flags = [], host = wasmtime) {
     });
     gone.then((code) => reject(new Error(`${command} ended (${code}): ${said}`)));
   });
+  let sentAgain = 0;
+  /** Whether a request was refused since no other instance may be made. What wasmtime says about it can come late. */
+  async function refusedByPool(response) {
+    const isServersOwn = response.status === 500 && response.headers.get("content-type")?.startsWith("text/html");
+    if (!isServersOwn || !flags.includes(ONE_INSTANCE.at(-1))) return false;
+    for (let look = 0; look < 20; look++) {
+      if (said.match(POOL_IS_EMPTY)?.length > sentAgain) return Boolean(++sentAgain);
+      await wait(5);
+    }
+    return false;
+  }
+  async function send(path, init) {
+    for (;;) {
+      const response = await fetch(new URL(path, url), init);
+      if (!(await refusedByPool(response))) return response;
+      await response.arrayBuffer();
+    }
+  }
   return {
     url,
     /** What it wrote about traps and broken connections. */
     said: () => said,
+    /** How many requests its instance of the test application has had, with this one. */
+    requests: async () => Number(await (await send("", {})).text()),
     /** Sends a request that the application passes on to this upstream. */
     ask: (upstream, { path = "", headers = {}, ...init } = {}) =>
-      fetch(new URL(path, url), { ...init, headers: { "x-upstream": `127.0.0.1:${upstream.port}`, ...headers } }),
+      send(path, { ...init, headers: { "x-upstream": `127.0.0.1:${upstream.port}`, ...headers } }),
   };
 }

@@ -4,12 +4,13 @@
 //! `x-upstream` names the upstream; `x-keep` makes it keep the future that tells how its request was transmitted, which most
 //! applications drop; `x-streamed` makes it not say how long a body is, and `x-length` say that; `x-scheme` is in place of `http`; `x-patience` is for how many milliseconds it waits,
 //! after which it drops the call; `x-compute` is for how many milliseconds it computes before it sends, while nothing else of its
-//! instance runs.
+//! instance runs. A request without `x-upstream` is answered at once with the number of requests that this instance has had.
 
 #![allow(missing_docs, unsafe_code)]
 
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::Poll;
 
 use wasi::clocks::monotonic_clock;
@@ -33,11 +34,17 @@ wit_bindgen::generate!({
 
 struct Application;
 
+static REQUESTS: AtomicU32 = AtomicU32::new(0);
+
 impl exports::wasi::http::handler::Guest for Application {
     async fn handle(request: Request) -> Result<Response, ErrorCode> {
+        let requests = REQUESTS.fetch_add(1, Ordering::Relaxed) + 1;
         let headers = request.get_headers().copy_all();
         let field = |name: &str| headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
         let millis = |name: &str| field(name).and_then(|value| String::from_utf8(value).ok()?.parse::<u64>().ok());
+        if field("x-upstream").is_none() {
+            return Ok(tell(&requests.to_string()));
+        }
         let (method, path) = (request.get_method(), request.get_path_with_query());
         let has_body = field("content-length").is_some();
         let (contents, trailers) = Request::consume_body(request, wit_future::new(|| Ok(())).1);
