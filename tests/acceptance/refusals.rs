@@ -1,76 +1,92 @@
-//! How to be refused: for each reason a stack, and a call that it refuses for that reason.
+//! resilix, section 10: "Shed requests never appear in the execution-duration histogram (§8.2)." and "All six rejection
+//! reasons are distinguishable by a caller." (There are eight by now. In JavaScript: js/test/refusals.test.ts.)
 
-use forbear::policy::{bulkhead, circuit_breaker, concurrency_limiter, deadline, rate_limiter, throttler};
-use forbear::{Facts, Key, Part, Ratio, RefusalReason, StackConfig, StackId};
+use std::collections::BTreeSet;
 
-use super::host::{Host, failure, ms};
+use forbear::event::VerdictWord;
+use forbear::policy::{budget, retry};
+use forbear::{Facts, Key, Outcome, Part, Ratio, RefusalReason, StackConfig, StopReason, Verdict};
 
-/// A stack that has come to refuse the next call for this reason: at once, or when it has waited for 100 ms. Its
-/// attempts must hang. It has `more` policies besides.
-pub fn refuser(host: &mut Host, reason: RefusalReason, more: StackConfig) -> StackId {
-    let stack = host.stack(config(reason, more));
+use crate::host::{End, Fate, Host, failure, ms};
+use crate::refuser::{facts, refused, refuser};
+
+#[test]
+fn shed_calls_are_never_in_the_duration_histogram() {
+    for reason in RefusalReason::ALL {
+        let mut host = Host::new(|_, _| Fate::Hangs);
+        let stack = refuser(&mut host, *reason, StackConfig::default());
+        for _ in 0..5 {
+            host.arrive_with(stack, Key::WHOLE, facts(*reason));
+        }
+        host.run_for(100);
+        let running: usize = host.calls.iter().map(|call| call.running.len()).sum();
+        let metrics = host.engine.metrics(stack, Key::WHOLE).unwrap();
+        assert_eq!(metrics.latencies.iter().sum::<u32>() as usize, host.sent.len() - running, "{reason:?}");
+        assert!(metrics.refusals[usize::from(reason.code())] > 0, "{reason:?}");
+    }
+}
+
+#[test]
+fn what_a_nested_stack_shed_is_not_in_the_outer_ones_histogram_either() {
+    let mut host = Host::new(|_, _| Fate::Ends(ms(0), Outcome::new(Verdict::Rejected)));
+    let outer = host.stack(StackConfig::default());
+    host.call(outer);
+    let metrics = host.engine.metrics(outer, Key::WHOLE).unwrap();
+    assert_eq!(metrics.verdicts[usize::from(VerdictWord::Rejected.code())], 1);
+    assert_eq!(metrics.latencies.iter().sum::<u32>(), 0);
+}
+
+#[test]
+fn every_reason_is_told_apart_and_names_its_policy() {
+    let mut told = BTreeSet::new();
+    for reason in RefusalReason::ALL {
+        let mut host = Host::new(|_, _| Fate::Hangs);
+        let call = refused(&mut host, *reason);
+        let Some(End::Refused(rejection, retry_at)) = host.end(call) else { panic!("{reason:?}") };
+        assert_eq!(rejection.reason, *reason);
+        told.insert((rejection.reason.word(), rejection.policy.word(), retry_at.is_some()));
+    }
+    let expected = [
+        ("bulkhead-full", "bulkhead", false),
+        ("circuit-open", "breaker", true),
+        ("concurrency-limited", "concurrencyLimiter", false),
+        ("deadline-exceeded", "deadline", false),
+        ("oversized", "rateLimiter", false),
+        ("queue-timeout", "bulkhead", false),
+        ("rate-limited", "rateLimiter", true),
+        ("throttled", "throttler", false),
+    ];
+    assert_eq!(told, BTreeSet::from(expected));
+}
+
+/// Section 7: "Retry must distinguish 'the call failed and we will not retry it' from 'we would have retried but the
+/// budget said no'."
+#[test]
+fn no_budget_is_told_apart_from_every_other_reason_not_to_retry() {
+    let mut host = Host::new(|sent, _| {
+        let answered = Outcome::new(Verdict::Answered);
+        Fate::Ends(ms(1), if sent.call == 2 { answered } else { failure() })
+    });
+    let nothing = budget::Config { ratio: Ratio::ZERO, reserve: 1, ..Default::default() };
+    let stack = host.stack(StackConfig {
+        retry: Some(retry::Config { attempts: 2, ..Default::default() }),
+        budget: Some(Part::Own(nothing)),
+        ..StackConfig::default()
+    });
     let once = Facts { replayable: false, ..Facts::default() };
-    let first = host.arrive_with(stack, Key::WHOLE, once);
-    match reason {
-        RefusalReason::CircuitOpen => host.settle(first, 1, failure()),
-        RefusalReason::Throttled => {
-            host.settle(first, 1, failure());
-            for _ in 0..300 {
-                let call = host.arrive_with(stack, Key::WHOLE, once);
-                host.settle(call, 1, failure());
-            }
-        }
-        // The first one has the only slot, or the only permit.
-        _ => {}
-    }
-    stack
-}
-
-/// What a call must be for this reason.
-pub fn facts(reason: RefusalReason) -> Facts {
-    Facts { cost: if reason == RefusalReason::Oversized { 2 } else { 1 }, ..Facts::default() }
-}
-
-/// A call that is refused for this reason, some time after it arrives.
-pub fn refused(host: &mut Host, reason: RefusalReason) -> usize {
-    let stack = refuser(host, reason, StackConfig::default());
-    let call = host.arrive_with(stack, Key::WHOLE, facts(reason));
-    host.run_for(100);
-    call
-}
-
-fn config(reason: RefusalReason, plain: StackConfig) -> StackConfig {
-    let bulkhead = bulkhead::Config { concurrency: 1, ..Default::default() };
-    match reason {
-        RefusalReason::CircuitOpen => {
-            let breaker = circuit_breaker::Config {
-                consecutive_failures: Some(1),
-                open_jitter: Ratio::ZERO,
-                ..Default::default()
-            };
-            StackConfig { breaker: Some(Part::Own(breaker)), ..plain }
-        }
-        RefusalReason::ConcurrencyLimited => {
-            let limiter = concurrency_limiter::Config { initial: 1, min: 1, ..Default::default() };
-            StackConfig { concurrency_limiter: Some(Part::Own(limiter)), ..plain }
-        }
-        RefusalReason::Throttled => {
-            let throttler = throttler::Config { max_rejection: Ratio::from_percent(99), ..Default::default() };
-            StackConfig { throttler: Some(Part::Own(throttler)), ..plain }
-        }
-        RefusalReason::BulkheadFull => StackConfig { bulkhead: Some(Part::Own(bulkhead)), ..plain },
-        RefusalReason::RateLimited | RefusalReason::Oversized => {
-            let limiter = rate_limiter::Config { rate: 1, ..Default::default() };
-            StackConfig { rate_limiter: Some(Part::Own(limiter)), ..plain }
-        }
-        RefusalReason::DeadlineExceeded => {
-            let bulkhead = bulkhead::Config { queue: 1, ..bulkhead };
-            let deadline = Some(deadline::Config { total: ms(100) });
-            StackConfig { bulkhead: Some(Part::Own(bulkhead)), deadline, ..plain }
-        }
-        RefusalReason::QueueTimeout => {
-            let bulkhead = bulkhead::Config { queue: 1, queue_timeout: Some(ms(100)), ..bulkhead };
-            StackConfig { bulkhead: Some(Part::Own(bulkhead)), ..plain }
-        }
-    }
+    let ends: Vec<_> = [Facts::default(), Facts::default(), Facts::default(), once]
+        .into_iter()
+        .map(|facts| {
+            let call = host.arrive_with(stack, Key::WHOLE, facts);
+            host.run_for(1_000);
+            host.end(call).unwrap()
+        })
+        .collect();
+    let expected = [
+        End::Done(2, StopReason::AttemptsExhausted),
+        End::Done(1, StopReason::BudgetExceeded),
+        End::Done(1, StopReason::NotRetryable),
+        End::Done(1, StopReason::BodyNotReplayable),
+    ];
+    assert_eq!(ends, expected);
 }

@@ -1,4 +1,4 @@
-//! One budget and a whole fleet, of every kind: agentic's story (tests/acceptance/retry_budget.rs) told of others.
+//! One budget and a whole fleet, of every kind: agentic's story (tests/acceptance/budget/story.rs) told of others.
 
 use super::*;
 use crate::id::StackId;

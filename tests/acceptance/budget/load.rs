@@ -1,11 +1,11 @@
-//! "Reproduce the SRE amplification numbers: unbudgeted retry storm ≈ 3× load, budgeted ≈ 1.1×." and "A single shared
-//! budget demonstrably caps retries across three independent pipelines."
+//! resilix, section 10: "Reproduce the SRE amplification numbers: unbudgeted retry storm ≈ 3× load, budgeted ≈ 1.1×."
+//! and "A single shared budget demonstrably caps retries across three independent pipelines."
 //!
 //! Source: Google, *Site Reliability Engineering*, chapter 21 "Handling Overload", section "Deciding to Retry",
 //! <https://sre.google/sre-book/handling-overload/>.
 
 use forbear::policy::{Kind, budget, retry};
-use forbear::{Part, StackConfig, StackId, StopReason};
+use forbear::{Facts, Part, StackConfig, StackId, StopReason};
 
 use crate::host::{End, Fate, Host, failure, ms};
 
@@ -52,6 +52,32 @@ fn one_shared_budget_bounds_three_stacks_where_three_budgets_do_not() {
     storm(&mut shared, &stacks, 600);
     let amplification = shared.sent.len() as f64 / shared.calls.len() as f64;
     assert!((1.09..1.11).contains(&amplification), "{amplification}");
+}
+
+/// Section 9, open questions: "A shared budget bounds the process, but a single hostile key could consume all of it."
+#[test]
+fn a_hostile_key_consumes_its_own_tenth_and_half_of_the_reserve() {
+    let mut host = Host::new(|_, _| Fate::Ends(ms(1), failure()));
+    let budget = budget::Config { reserve: 10, ..Default::default() };
+    let stack = host.stack(StackConfig {
+        retry: Some(retry::Config { attempts: 2, ..Default::default() }),
+        budget: Some(Part::Own(budget)),
+        ..StackConfig::default()
+    });
+    let keys = [(); 2].map(|()| host.engine.intern().unwrap());
+    let arrive = |host: &mut Host, key| {
+        let call = host.arrive_with(stack, key, Facts::default());
+        host.run_for(200);
+        u32::from(matches!(host.end(call), Some(End::Done(2, _))))
+    };
+    let [hostile, quiet] = keys;
+    // The quiet one draws once; then somebody calls and calls.
+    let first = arrive(&mut host, quiet);
+    let taken: u32 = (0..400).map(|_| arrive(&mut host, hostile)).sum();
+    assert_eq!((first, taken), (1, 400 / 10 + 5));
+    // What is left of the reserve is the quiet one's.
+    let left: u32 = (0..8).map(|_| arrive(&mut host, quiet)).sum();
+    assert_eq!(left, 4);
 }
 
 /// Half a minute, which is less than a window.

@@ -4,7 +4,7 @@ use forbear::event::What;
 use forbear::policy::{budget, deadline, hedge, retry};
 use forbear::{CallId, Key, Outcome, Overload, Part, Ratio, StackConfig, StackId, Step, StopReason, Verdict};
 
-use super::script::{Script, at, failure, ms, success, unavailable};
+use crate::script::{Script, at, failure, ms, success, unavailable};
 
 /// tower-rs/tower#857, #863: a ratio of 0.6 was truncated to a whole repeat for each request.
 #[test]

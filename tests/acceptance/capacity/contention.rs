@@ -1,5 +1,5 @@
-//! "Bulkhead: concurrency never exceeds the limit under 300 contending tasks; the queue limit is exact; random
-//! cancellations never leak a slot." The same is asked of the concurrency limiter.
+//! Stoic, section Testing: "Bulkhead: concurrency never exceeds the limit under 300 contending tasks; the queue limit
+//! is exact; random cancellations never leak a slot." The same is asked of the concurrency limiter.
 
 use forbear::policy::concurrency_limiter::ConcurrencyLimiter;
 use forbear::policy::{Kind, bulkhead, concurrency_limiter};

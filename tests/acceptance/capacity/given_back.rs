@@ -3,7 +3,7 @@
 use forbear::policy::{bulkhead, concurrency_limiter, hedge, rate_limiter, retry};
 use forbear::{CallId, Facts, Key, Part, StackConfig, Step};
 
-use super::script::{Script, at, failure, ms, success};
+use crate::script::{Script, at, failure, ms, success};
 
 /// resilience4j#263, #1569; resilix, tried out: a call that was settled twice freed another call's slot.
 #[test]

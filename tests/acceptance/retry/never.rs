@@ -1,10 +1,11 @@
-//! "`answered` is never retried; `rejected` is never retried." and "A retry's delay counts against `timeoutMs`."
+//! resilix, section 10: "`answered` is never retried; `rejected` is never retried." and "A retry's delay counts against
+//! `timeoutMs`."
 
 use forbear::policy::{deadline, retry};
 use forbear::{Key, RefusalReason, Rng, StackConfig, StackId, StopReason, http};
 
 use crate::host::{End, Fate, Host, failure, ms};
-use crate::refusals::{facts, refuser};
+use crate::refuser::{facts, refuser};
 
 #[test]
 fn answered_is_never_retried() {
@@ -73,6 +74,22 @@ fn a_delay_that_does_not_fit_before_the_deadline_is_not_waited_for() {
         }
     }
     assert!(stopped > 500 && spent > 50, "{stopped} {spent}");
+}
+
+/// Section 9, open questions: "`Retry-After` longer than the caller's deadline. Honour it and fail immediately, or
+/// ignore it and retry sooner?"
+#[test]
+fn a_retry_after_beyond_the_deadline_ends_the_call_at_once_with_the_upstreams_own_answer() {
+    let busy = http::outcome_of_status(503, Some(ms(3_000)));
+    let mut host = Host::new(move |_, _| Fate::Ends(ms(5), busy));
+    let stack = host.stack(StackConfig {
+        deadline: Some(deadline::Config { total: ms(2_000) }),
+        retry: Some(retry::Config::default()),
+        ..StackConfig::default()
+    });
+    let begun = host.now;
+    assert_eq!(host.call(stack), End::Done(1, StopReason::RetryAfterExceedsDeadline));
+    assert_eq!((host.now.since(begun), host.calls[0].results[&1]), (ms(5), busy));
 }
 
 fn tireless() -> retry::Config {

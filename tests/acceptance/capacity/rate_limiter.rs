@@ -1,7 +1,7 @@
-//! "Limiter: burst then the steady rate on virtual time; FIFO among waiters; cancelled and deadline-cancelled waiters
-//! never consume; immediate rejection when the wait exceeds the deadline; property test: for any random schedule of
-//! advances, tryAcquires and waiting acquires, permits granted by t never exceed burst + rate × t, and with enough demand
-//! they equal it exactly."
+//! Stoic, section Testing: "Limiter: burst then the steady rate on virtual time; FIFO among waiters; cancelled and
+//! deadline-cancelled waiters never consume; immediate rejection when the wait exceeds the deadline; property test: for
+//! any random schedule of advances, tryAcquires and waiting acquires, permits granted by t never exceed burst + rate ×
+//! t, and with enough demand they equal it exactly."
 
 use forbear::policy::rate_limiter::{Config, RateLimiter};
 use forbear::policy::{Kind, deadline};

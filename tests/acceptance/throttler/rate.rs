@@ -1,4 +1,5 @@
-//! "Throttler holds its computed rejection rate within ±5 % of the analytic value across a failure-rate sweep."
+//! resilix, section 10: "Throttler holds its computed rejection rate within ±5 % of the analytic value across a
+//! failure-rate sweep."
 //!
 //! The analytic value is computed for every call from a log of the last two minutes, by the book's equation: p =
 //! max(0, (requests − K·accepts)/(requests + 1)), at most `maxRejection`. Google, *Site Reliability Engineering*, chapter

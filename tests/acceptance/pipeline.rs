@@ -1,6 +1,6 @@
-//! "Pipeline: flattening for every stage kind, stage order, and the HTTP stack of the API example end to end on virtual
-//! time." Our stages stand in one stack in a fixed order; what needs another one nests. (Errors as callers see them:
-//! js/test/nested.test.ts and js/test/http-stack.test.ts.)
+//! Stoic, section Testing: "Pipeline: flattening for every stage kind, stage order, and the HTTP stack of the API
+//! example end to end on virtual time." Our stages stand in one stack in a fixed order; what needs another one nests.
+//! (Errors as callers see them: js/test/nested.test.ts and js/test/http-stack.test.ts.)
 
 use forbear::event::VerdictWord;
 use forbear::policy::circuit_breaker::{self, CircuitBreaker, StateWord};
@@ -11,7 +11,7 @@ use forbear::policy::{Kind, attempt_timeout, bulkhead, deadline, hedge, retry};
 use forbear::{Key, Outcome, Part, Ratio, RefusalReason, Rejection, StackConfig, StackId, StopReason, Verdict};
 
 use crate::host::{End, Fate, Host, failure, ms, success};
-use crate::refusals::{facts, refuser};
+use crate::refuser::{facts, refuser};
 
 /// The outermost stack is the first one, and each attempt of one is a call through the next.
 #[test]

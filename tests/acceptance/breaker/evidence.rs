@@ -5,7 +5,7 @@ use forbear::policy::bulkhead;
 use forbear::policy::circuit_breaker::{CircuitBreaker, Config, Reading, StateWord};
 use forbear::{CallId, Decision, Engine, Facts, Key, Part, Ratio, StackConfig, StackId, Step};
 
-use super::script::{Script, at, failure, ms, success};
+use crate::script::{Script, at, failure, ms, success};
 
 /// resilience4j#734: the duration of a slow call came from the system's clock, whatever clock was injected.
 #[test]

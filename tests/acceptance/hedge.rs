@@ -1,6 +1,7 @@
-//! "Slow first attempt, winner returned, loser cancelled; budget exhaustion (including a budget of one across two calls),
-//! all-fail, no hedge after a fast failure, and a model over random timelines: the winner, the first failure, the number
-//! of attempts started and 'nothing running at return' must match a reference simulation."
+//! Stoic, section Testing: "Slow first attempt, winner returned, loser cancelled; budget exhaustion (including a budget
+//! of one across two calls), all-fail, no hedge after a fast failure, and a model over random timelines: the winner,
+//! the first failure, the number of attempts started and 'nothing running at return' must match a reference
+//! simulation."
 //!
 //! That nothing runs at return, and nothing is in hand but the result, the host asserts at every end of a call.
 

@@ -1,7 +1,7 @@
-//! "Breaker: opens at the threshold only after minimumCalls; a slow-call trip; open rejection and its exact retryAfter;
-//! exactly N concurrent probes with the rest rejected; probe success closes, probe failure re-opens with a longer
-//! duration; the growth reset; cancellation and defects never counted; stale completions; forced control; the transitions
-//! in order, including under consumers that cancel mid-transition."
+//! Stoic, section Testing: "Breaker: opens at the threshold only after minimumCalls; a slow-call trip; open rejection
+//! and its exact retryAfter; exactly N concurrent probes with the rest rejected; probe success closes, probe failure
+//! re-opens with a longer duration; the growth reset; cancellation and defects never counted; stale completions; forced
+//! control; the transitions in order, including under consumers that cancel mid-transition."
 
 use forbear::event::{IgnoreReason, What};
 use forbear::policy::circuit_breaker::{CircuitBreaker, Config, Reading, StateWord};

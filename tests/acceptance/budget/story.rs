@@ -5,7 +5,7 @@ use forbear::Duration;
 
 use example::{Fleet, JOBS, Tally, WALLET};
 
-#[path = "../../examples/retry_budget.rs"]
+#[path = "../../../examples/retry_budget.rs"]
 #[allow(dead_code, reason = "its main prints")]
 mod example;
 

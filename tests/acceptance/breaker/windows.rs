@@ -1,5 +1,5 @@
-//! "Both window kinds against a reference model under random call sequences (the model counts the last N calls, or the
-//! calls within the bucketed span, directly)."
+//! Stoic, section Testing: "Both window kinds against a reference model under random call sequences (the model counts
+//! the last N calls, or the calls within the bucketed span, directly)."
 
 use forbear::policy::circuit_breaker::{CircuitBreaker, Config};
 use forbear::{Duration, HostTime, Key, Part, Ratio, Rng, StackConfig};

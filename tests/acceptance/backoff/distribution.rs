@@ -1,4 +1,5 @@
-//! "Full jitter's distribution matches random(0, min(cap, base·2^n)), and all four strategies are exercised."
+//! resilix, section 10: "Full jitter's distribution matches random(0, min(cap, base·2^n)), and all four strategies are
+//! exercised."
 //!
 //! Through whole calls: what is measured is when attempts start. 4,000 draws for each backoff are compared by the
 //! Kolmogorov–Smirnov distance, which by chance exceeds 1.95/√4,000 = 0.031 once in a thousand samples.

@@ -20,6 +20,8 @@ use forbear::{
     CallId, Duration, Engine, Facts, HostTime, Key, Kind, Outcome, Ratio, Rng, StackConfig, StackId, Step, Verdict,
 };
 
+mod distribution;
+
 #[test]
 fn the_same_seed_gives_the_same_delays() {
     for jitter in SPREAD {

@@ -1,51 +1,10 @@
-//! Section 9, open questions, as docs/policies/{budget,retry,throttler}.md answer them.
+//! resilix, section 9, open questions, as docs/policies/throttler.md answers them.
 
 use forbear::policy::throttler::{Accounting, Throttler};
-use forbear::policy::{budget, bulkhead, deadline, retry, throttler};
-use forbear::{Facts, Key, Part, Ratio, StackConfig, StopReason, http};
+use forbear::policy::{bulkhead, throttler};
+use forbear::{Key, Part, Ratio, StackConfig};
 
 use crate::host::{End, Fate, Host, failure, ms, success};
-
-/// "A shared budget bounds the process, but a single hostile key could consume all of it."
-#[test]
-fn a_hostile_key_consumes_its_own_tenth_and_half_of_the_reserve() {
-    let mut host = Host::new(|_, _| Fate::Ends(ms(1), failure()));
-    let budget = budget::Config { reserve: 10, ..Default::default() };
-    let stack = host.stack(StackConfig {
-        retry: Some(retry::Config { attempts: 2, ..Default::default() }),
-        budget: Some(Part::Own(budget)),
-        ..StackConfig::default()
-    });
-    let keys = [(); 2].map(|()| host.engine.intern().unwrap());
-    let arrive = |host: &mut Host, key| {
-        let call = host.arrive_with(stack, key, Facts::default());
-        host.run_for(200);
-        u32::from(matches!(host.end(call), Some(End::Done(2, _))))
-    };
-    let [hostile, quiet] = keys;
-    // The quiet one draws once; then somebody calls and calls.
-    let first = arrive(&mut host, quiet);
-    let taken: u32 = (0..400).map(|_| arrive(&mut host, hostile)).sum();
-    assert_eq!((first, taken), (1, 400 / 10 + 5));
-    // What is left of the reserve is the quiet one's.
-    let left: u32 = (0..8).map(|_| arrive(&mut host, quiet)).sum();
-    assert_eq!(left, 4);
-}
-
-/// "`Retry-After` longer than the caller's deadline. Honour it and fail immediately, or ignore it and retry sooner?"
-#[test]
-fn a_retry_after_beyond_the_deadline_ends_the_call_at_once_with_the_upstreams_own_answer() {
-    let busy = http::outcome_of_status(503, Some(ms(3_000)));
-    let mut host = Host::new(move |_, _| Fate::Ends(ms(5), busy));
-    let stack = host.stack(StackConfig {
-        deadline: Some(deadline::Config { total: ms(2_000) }),
-        retry: Some(retry::Config::default()),
-        ..StackConfig::default()
-    });
-    let begun = host.now;
-    assert_eq!(host.call(stack), End::Done(1, StopReason::RetryAfterExceedsDeadline));
-    assert_eq!((host.now.since(begun), host.calls[0].results[&1]), (ms(5), busy));
-}
 
 /// "Throttler window at low traffic. Two minutes at 8 req/min is ~16 samples."
 #[test]

@@ -1,0 +1,5 @@
+//! Circuits: states and windows, and what counts.
+
+mod evidence;
+mod states;
+mod windows;

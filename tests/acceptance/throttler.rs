@@ -1,0 +1,4 @@
+//! The share that a throttler refuses.
+
+mod rate;
+mod traffic;
