@@ -17,7 +17,7 @@ const PROGRAMS = { rust: benchRust, js: benchJs, middleware: benchMiddleware };
 const SOURCES = { rust: "benches/Cargo.toml", js: "js/bench/bench.mjs", middleware: "wit/middleware/bench.mjs" };
 
 main(async () => {
-  const { rest, json } = options(["json"]);
+  const { rest, json } = options({ json: { type: "string" } }, { names: true });
   const names = rest.length ? rest : Object.keys(PROGRAMS);
   let failed = false;
   const folder = mkdtempSync(join(tmpdir(), "forbear-bench-"));

@@ -8,6 +8,10 @@ import { inRoot, isMain, main, options, say, Stop } from "./run.mjs";
 import { compose, FORMS } from "./middleware.mjs";
 
 const STATES = ["none", "host", "keyvalue"];
+const FLAGS = {
+  out: { type: "string", short: "o" }, config: { type: "string" }, form: { type: "string" }, state: { type: "string" },
+  help: { type: "boolean", short: "h" },
+};
 const USAGE = `npm run compose -- app.wasm -o guarded.wasm [options]
 
   -o, --out FILE                              where the composed component goes
@@ -32,15 +36,12 @@ if (isMain(import.meta.url)) {
 
 /** What the command line asks for. */
 function asked(words) {
-  const long = words.map((word) => ({ "-o": "--out", "-h": "--help" })[word] ?? word);
-  const { rest: [application, ...others], out, config, form, state = "none", help } = options(["out", "config", "form", "state", "help"], long);
+  const { rest: [application, ...others], out, config, form, state = "none", help } = options(FLAGS, { names: true, args: words });
   if (help) return { help };
   if (application === undefined) throw new Stop("which component?", USAGE);
   if (others.length) throw new Stop(`one component at a time, and no ${others.join(" ")}`, USAGE);
-  if (typeof out !== "string") throw new Stop("where to put it?", USAGE);
-  if (config === true) throw new Stop("--config: give a file of settings, or host");
-  if (form !== undefined && !FORMS.includes(form)) throw new Stop(`--form${form === true ? "" : ` ${form}`}: give one of ${FORMS.join(", ")}`);
-  if (state === true) throw new Stop(`--state: give one of ${STATES.join(", ")}, or a component that is a store`);
+  if (out === undefined) throw new Stop("where to put it?", USAGE);
+  if (form !== undefined && !FORMS.includes(form)) throw new Stop(`--form ${form}: give one of ${FORMS.join(", ")}`);
   return { application, out, config, form, state };
 }
 

@@ -17,7 +17,7 @@ export async function deny(more = []) {
 
 if (isMain(import.meta.url)) {
   main(() => {
-    const { rest } = options([]);
+    const { rest } = options({}, { names: true });
     if (rest.some((check) => check !== "advisories")) throw new Stop(`there is no check ${rest.join(" ")}`, "npm run deny, or npm run deny -- advisories");
     return deny(rest);
   });

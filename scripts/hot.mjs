@@ -11,8 +11,8 @@ const OBJECTS = 4;
 const EVERY = 5_000;
 
 main(async () => {
-  const { rest, eager, ...given } = options([...Object.keys(DEFAULTS), "eager"]);
-  if (rest.length || ![undefined, true].includes(eager)) throw new Stop("this takes no names", "`npm run hot -- --seed 1 --runs 5 --requests 30000 --eager`");
+  const counts = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, { type: "string" }]));
+  const { rest, eager, ...given } = options({ ...counts, eager: { type: "boolean" } });
   const { seed, runs, requests } = { ...DEFAULTS, ...Object.fromEntries(Object.entries(given).map(([name, text]) => [name, countOf(name, text)])) };
   await build();
   const { EAGER, runHot } = await import("../js/test/workers/support/hot.mjs");
@@ -41,6 +41,6 @@ main(async () => {
 
 function countOf(name, text) {
   const count = Number(text);
-  if (text === true || !Number.isInteger(count) || count < 1) throw new Stop(`--${name} takes a whole number from 1 on, but was given "${text}"`);
+  if (!Number.isInteger(count) || count < 1) throw new Stop(`--${name} takes a whole number from 1 on, but was given "${text}"`);
   return count;
 }

@@ -12,7 +12,7 @@ const OF_ALL = ["config", "stack_config"];
 const NO_MODULES = ["policy::crowd", "policy::lent"];
 
 main(async () => {
-  const { rest } = options([]);
+  const { rest } = options({}, { names: true });
   let survived = false;
   for (const module of rest.length ? rest : modules()) {
     say(module);

@@ -6,6 +6,7 @@ import { accessSync, constants, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 export const inRoot = (...parts) => join(root, ...parts);
@@ -128,23 +129,17 @@ export async function saying(text, work) {
 }
 
 /**
- * `{ json: "out.json" }` from `--json out.json`; a flag without a value is `true`. What is left over is in `rest`. A flag that is
- * not `known` is refused.
+ * What stands on the command line: `{ json: "out.json" }` of `--json out.json`, where `flags` are as `parseArgs` has them, and in
+ * `rest` the names, where some may be given.
  */
-export function options(known, args = process.argv.slice(2)) {
-  const found = { rest: [] };
-  for (let i = 0; i < args.length; i++) {
-    const [, name, joined] = /^--?([A-Za-z][\w-]*)(?:=(.*))?$/.exec(args[i]) ?? [];
-    if (name && !known.includes(name)) {
-      const all = known.map((flag) => `--${flag}`).join(", ");
-      throw new Stop(`there is no option ${args[i].split("=")[0]}`, all ? `there are ${all}` : "leave it out: there are no options");
-    }
-    if (!name) found.rest.push(args[i]);
-    else if (joined !== undefined) found[name] = joined;
-    else if (args[i + 1] !== undefined && !args[i + 1].startsWith("-")) found[name] = args[++i];
-    else found[name] = true;
+export function options(flags, { names = false, args = process.argv.slice(2) } = {}) {
+  try {
+    const { values, positionals } = parseArgs({ args, options: flags, allowPositionals: names });
+    return { ...values, rest: positionals };
+  } catch (error) {
+    const all = Object.keys(flags).map((flag) => `--${flag}`).join(", ");
+    throw new Stop(error.message.replace(/\. To specify .*/s, ""), all ? `there are ${all}` : "leave it out: there are no options");
   }
-  return found;
 }
 
 const A_WHILE_MS = 2_000;

@@ -24,7 +24,7 @@ export async function size({ json } = {}) {
   if (figures.wasmBytes > MAX_WASM_BYTES || figures.totalGzip > MAX_TOTAL_GZIP) throw new Stop("larger than its limit");
 }
 
-if (isMain(import.meta.url)) main(() => size(options(["json"])));
+if (isMain(import.meta.url)) main(() => size(options({ json: { type: "string" } })));
 
 const gzip = (bytes) => gzipSync(bytes, { level: 9 }).length;
 const kilobytes = (bytes) => (bytes / 1024).toFixed(1).padStart(5);

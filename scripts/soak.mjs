@@ -8,9 +8,8 @@ import { node22 } from "./setup.mjs";
 const RUNTIMES = ["node", "workerd"];
 
 main(async () => {
-  const { minutes = 1, seed = Date.now() % 1_000_000, on = RUNTIMES.join(), rest } = options(["minutes", "seed", "on"]);
-  if (rest.length) throw new Stop(`nobody knows what ${rest.join(" ")} is for`, "npm run soak -- --minutes 60 --seed 7 --on node,workerd");
-  const asked = { minutes: Number(minutes), seed: Number(seed), on: String(on).split(",") };
+  const { minutes = 1, seed = Date.now() % 1_000_000, on = RUNTIMES.join() } = options({ minutes: { type: "string" }, seed: { type: "string" }, on: { type: "string" } });
+  const asked = { minutes: Number(minutes), seed: Number(seed), on: on.split(",") };
   if (!(asked.minutes > 0)) throw new Stop(`--minutes ${minutes}: give a number above 0`);
   if (!Number.isInteger(asked.seed)) throw new Stop(`--seed ${seed}: give a whole number`);
   if (!asked.on.every((runtime) => RUNTIMES.includes(runtime))) throw new Stop(`--on ${on}: give one of ${RUNTIMES.join(", ")}, or both with a comma`);

@@ -49,7 +49,7 @@ async function serve(port, started) {
 }
 
 async function choosePort() {
-  const asked = options(["port"]).port ?? process.env.PORT;
+  const asked = options({ port: { type: "string" } }).port ?? process.env.PORT;
   if (asked === undefined) {
     for (let port = FIRST_PORT; port < FIRST_PORT + 50; port++) if (await isFree(port)) return port;
   }

@@ -26,7 +26,7 @@ const PARTS = {
 const ONE_AT_A_TIME = ["--test-concurrency=1"];
 
 main(async () => {
-  const { rest } = options([]);
+  const { rest } = options({}, { names: true });
   const names = rest.length ? rest : Object.keys(PARTS);
   for (const name of names) {
     if (!PARTS[name]) throw new Stop(`no part of the tests is called "${name}"`, `one of: ${Object.keys(PARTS).join(", ")}`);

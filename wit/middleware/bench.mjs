@@ -46,7 +46,7 @@ const [bare, ...guarded] = lanes.map(({ name, micros }) => ({ name, micros: medi
 const row = ({ name, micros, high }, added) => console.log(`${name.padEnd(44)} p50 ${micros.toFixed(0).padStart(5)} µs   p99 ${high.toFixed(0).padStart(5)} µs${added}`);
 row(bare, "");
 for (const lane of guarded) row(lane, `   ${lane.micros >= bare.micros ? "+" : "−"}${Math.abs(lane.micros - bare.micros).toFixed(0)} µs`);
-const { json } = options(["json"]);
+const { json } = options({ json: { type: "string" } });
 const figure = ({ name, micros }) => ({ case: name, ns: micros * 1000, overDirectNs: (micros - bare.micros) * 1000, peer: bare.name, ratio: micros / bare.micros });
 if (json) writeFileSync(json, `${JSON.stringify(guarded.map(figure), null, 2)}\n`);
 
