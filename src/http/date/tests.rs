@@ -1,6 +1,8 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
+use std::time::UNIX_EPOCH;
 
 use super::super::retry_after;
 use super::*;
@@ -10,10 +12,9 @@ use crate::random::Rng;
 fn a_year_of_two_digits_is_at_most_fifty_years_ahead() {
     let year = |two_digits: u64| {
         let days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-        let mut years = days
-            .iter()
-            .filter_map(|day| parse(format!("{day}, 15-Jun-{two_digits:02} 12:00:00 GMT").as_bytes(), NOW).map(civil));
-        let (year, ..) = years.next().unwrap();
+        let mut years =
+            days.iter().filter_map(|day| parse(format!("{day}, 15-Jun-{two_digits:02} 12:00:00 GMT").as_bytes(), NOW));
+        let year = parts(&imf(years.next().unwrap()))[3].parse::<u64>().unwrap();
         assert_eq!(years.next(), None);
         year
     };
@@ -71,49 +72,30 @@ fn for_moments(test: impl Fn(u64, u64, &mut Rng)) {
     }
 }
 
-/// Year, month from 0, day from 1: counted, not computed.
-fn civil(seconds: u64) -> (u64, usize, u64) {
-    let mut days = seconds / 86_400;
-    let mut year = 1970 + days / 146_097 * 400;
-    days %= 146_097;
-    loop {
-        let leap = year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
-        let lengths = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-        for (month, length) in lengths.into_iter().enumerate() {
-            if days < length {
-                return (year, month, days + 1);
-            }
-            days -= length;
-        }
-        year += 1;
-    }
-}
-
-fn clock(seconds: u64) -> String {
-    format!("{:02}:{:02}:{:02}", seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60)
-}
-
-fn weekday(seconds: u64) -> &'static str {
-    ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"][(seconds / 86_400 % 7) as usize]
-}
-
-fn month(month: usize) -> &'static str {
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][month]
-}
-
+/// By the crate httpdate.
 fn imf(seconds: u64) -> String {
-    let (year, m, day) = civil(seconds);
-    format!("{}, {day:02} {} {year:04} {} GMT", &weekday(seconds)[..3], month(m), clock(seconds))
+    httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds))
 }
 
+/// The same date in the words of old.
 fn rfc850(seconds: u64) -> String {
-    let (year, m, day) = civil(seconds);
-    format!("{}, {day:02}-{}-{:02} {} GMT", weekday(seconds), month(m), year % 100, clock(seconds))
+    let date = imf(seconds);
+    let [weekday, day, month, year, clock] = parts(&date);
+    let long = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+    let weekday = long.into_iter().find(|name| name.starts_with(weekday)).unwrap();
+    format!("{weekday}, {day}-{month}-{} {clock} GMT", &year[2..])
 }
 
 fn asctime(seconds: u64) -> String {
-    let (year, m, day) = civil(seconds);
-    format!("{} {} {day:2} {} {year:04}", &weekday(seconds)[..3], month(m), clock(seconds))
+    let date = imf(seconds);
+    let [weekday, day, month, year, clock] = parts(&date);
+    format!("{weekday} {month} {:>2} {clock} {year}", day.trim_start_matches('0'))
+}
+
+/// Of `Sun, 06 Nov 1994 08:49:37 GMT`.
+fn parts(date: &str) -> [&str; 5] {
+    let words: Vec<&str> = date.split(' ').collect();
+    [&words[0][..3], words[1], words[2], words[3], words[4]]
 }
 
 /// 9999-12-31 23:59:59 GMT.
