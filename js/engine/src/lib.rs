@@ -9,7 +9,7 @@ extern crate alloc;
 
 use core::cell::UnsafeCell;
 
-use forbear::{Engine, Facts, Key, Limits, Repeat, StackConfig, StackId};
+use forbear::{Decision, Engine, Facts, HostTime, Key, Limits, Repeat, StackConfig, StackId};
 use wasm_bindgen::prelude::*;
 
 use answer::Answer;
@@ -109,22 +109,16 @@ pub fn settle(
     now: f64,
     random: f64,
 ) -> u32 {
-    with_host(|host| {
-        let now = host.time.read(now);
+    decide(now, |engine, now| {
         let outcome = outcome::read(outcome, host_time::span(retry_after_ms), host_time::span(latency_ms));
-        let decision = host.engine.settle(answer::call_id(call), attempt as u8, outcome, now, random as u64);
-        host.answer.give(&decision, now, &mut host.engine)
+        engine.settle(answer::call_id(call), attempt as u8, outcome, now, random as u64)
     })
 }
 
 /// The timer that was set for the instant asked for has rung.
 #[wasm_bindgen]
 pub fn due(call: f64, now: f64, random: f64) -> u32 {
-    with_host(|host| {
-        let now = host.time.read(now);
-        let decision = host.engine.due(answer::call_id(call), now, random as u64);
-        host.answer.give(&decision, now, &mut host.engine)
-    })
+    decide(now, |engine, now| engine.due(answer::call_id(call), now, random as u64))
 }
 
 /// An attempt whose call prepares its attempts is really sent now. `flags`: bits 0–1 who may repeat what is sent.
@@ -139,19 +133,20 @@ pub fn sent(call: f64, attempt: u32, flags: u32, now: f64) {
 /// A hint came, or the host looks early.
 #[wasm_bindgen]
 pub fn wake(call: f64, now: f64, random: f64) -> u32 {
-    with_host(|host| {
-        let now = host.time.read(now);
-        let decision = host.engine.wake(answer::call_id(call), now, random as u64);
-        host.answer.give(&decision, now, &mut host.engine)
-    })
+    decide(now, |engine, now| engine.wake(answer::call_id(call), now, random as u64))
 }
 
 /// The caller left, or the body of a held call has ended.
 #[wasm_bindgen]
 pub fn cancel(call: f64, now: f64) -> u32 {
+    decide(now, |engine, now| engine.cancel(answer::call_id(call), now))
+}
+
+/// What the verb decides at this instant becomes the answer.
+fn decide(now: f64, verb: impl FnOnce(&mut Engine, HostTime) -> Decision) -> u32 {
     with_host(|host| {
         let now = host.time.read(now);
-        let decision = host.engine.cancel(answer::call_id(call), now);
+        let decision = verb(&mut host.engine, now);
         host.answer.give(&decision, now, &mut host.engine)
     })
 }

@@ -2,13 +2,10 @@
 // says, so that a POST is repeated where nothing was sent, and only there.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer as createTlsServer } from "node:https";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { forbear, reportOf } from "forbear";
+import { authority } from "../support/certificates.mjs";
 import { test } from "../support/test.mjs";
 import { refusingUpstream, reset, startUpstream, status } from "../support/upstream.mjs";
 
@@ -65,13 +62,9 @@ test("a redirect to a name that is refused is no evidence about the first server
 });
 
 test("certificates that are not accepted, and a side that speaks no TLS, are one attempt and no evidence", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "forbear-tls-"));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-  execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=other.example"], { stdio: "ignore" });
-  const selfSigned = await listen(t, createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }));
+  const unknown = await listen(t, createTlsServer(authority(t).issue({ name: "other.example" })));
   const plain = await startUpstream(t, status(200));
-  for (const port of [selfSigned, plain.port]) {
+  for (const port of [unknown, plain.port]) {
     for (const method of ["POST", "PUT"]) {
       assert.deepEqual(await post(`https://127.0.0.1:${port}/`, { method }), { attempts: 1, stopReason: "not-retryable", failures: 0, inconclusive: 0, defects: 1 });
     }
