@@ -11,7 +11,7 @@ use crate::registry::Kind;
 use crate::snapshot;
 use crate::time::Duration;
 
-pub(crate) mod wording;
+mod wording;
 
 /// One option of one policy.
 #[derive(Debug)]
@@ -108,12 +108,6 @@ impl ConfigError {
     /// There are more of something than there may be.
     pub(crate) fn too_many(policy: Kind, given: usize, most: usize) -> Self {
         Self::new(policy, NO_OPTION, given as f64, (0.0, most as f64), ConfigReason::TooMany)
-    }
-
-    /// The engine is lent: there is room for none until it is back.
-    #[cfg(feature = "worker")]
-    pub(crate) fn lent() -> Self {
-        Self::too_many(Kind::Deadline, 1, 0)
     }
 }
 

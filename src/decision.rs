@@ -29,7 +29,8 @@ pub struct Decision {
 }
 
 impl Decision {
-    pub(crate) const UNGUARDED: Self =
+    /// The answer of an engine that does not know the call; also of a host that cannot ask its engine.
+    pub const UNGUARDED: Self =
         Self { call: None, step: Step::Unguarded, drop: AttemptSet::EMPTY, at: None, retry_after: None };
 
     /// How long from `now` to `at`, in whole milliseconds, rounded up.

@@ -52,7 +52,7 @@
 //! `tests/laws.rs` holds every policy to them.
 
 extern crate alloc;
-#[cfg(any(test, feature = "worker"))]
+#[cfg(test)]
 extern crate std;
 
 #[macro_use]
@@ -81,8 +81,6 @@ mod ratio;
 pub mod snapshot;
 mod stack_config;
 mod time;
-#[cfg(feature = "worker")]
-pub mod worker;
 
 pub use call::{Facts, Repeat};
 pub use config::ConfigError;

@@ -23,9 +23,6 @@ impl fmt::Display for ConfigError {
             return write!(f, "{word}.{}: {given} is not allowed{beside}; expected {expected}", spec.name);
         }
         match reason {
-            ConfigReason::TooMany if max == 0.0 => f.write_str(
-                "nothing can be made inside with_engine or operate, which has lent the engine: make it before",
-            ),
             ConfigReason::TooMany => {
                 let what = if policy == Kind::Deadline { "guards" } else { "policies" };
                 write!(f, "too many {what} ({given}); there may be {max}: make guards once, not with every call")
@@ -48,8 +45,16 @@ impl fmt::Debug for ConfigError {
     }
 }
 
+impl OptionSpec {
+    /// What may be given in a document such as the JavaScript package takes, as it reads: `1ms to 24h (a number of ms, …)`.
+    pub fn expected_in_document(&self) -> impl fmt::Display {
+        let spans = r#" (a number of ms, or "250ms", "10s", "2m", "1h")"#;
+        Expected { spec: self, min: self.min, max: self.max, spans, off: ", or false" }
+    }
+}
+
 /// What may be given for an option.
-pub(crate) struct Expected<'a> {
+struct Expected<'a> {
     spec: &'a OptionSpec,
     min: f64,
     max: f64,
@@ -61,13 +66,6 @@ pub(crate) struct Expected<'a> {
 impl<'a> Expected<'a> {
     fn here(spec: &'a OptionSpec, min: f64, max: f64, may_be_off: bool) -> Self {
         Self { spec, min, max, spans: "", off: if may_be_off { ", or off" } else { "" } }
-    }
-
-    /// In a document, as people write it.
-    #[cfg(feature = "worker")]
-    pub(crate) fn in_document(spec: &'a OptionSpec) -> Self {
-        let spans = r#" (a number of ms, or "250ms", "10s", "2m", "1h")"#;
-        Self { spec, min: spec.min, max: spec.max, spans, off: ", or false" }
     }
 }
 
@@ -105,7 +103,7 @@ impl fmt::Display for Shown {
 }
 
 /// Names, one after the other.
-pub(crate) struct Listed<'a>(pub &'a [&'a str]);
+struct Listed<'a>(&'a [&'a str]);
 
 impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -58,8 +58,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("stack_config", &["config", "figure", "id", "own_limits", "policy", "registry", "time"]),
     // The engine knows them all, gates through the registry only.
     ("engine", &["*"]),
-    // A host, which nothing else may know.
-    ("worker", &["*"]),
     ("", &["*"]),
 ];
 

@@ -1,9 +1,10 @@
-//! The sources of src/ as text: without comments and tests, and what they refer to.
+//! Sources as text: without comments and tests, and what they refer to.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// One file of src/.
+/// One file.
+#[derive(Clone)]
 pub struct Source {
     /// Its module: `policy::retry`, `engine::step`; the crate's own is empty.
     pub module: String,
@@ -19,12 +20,17 @@ pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every file of src/ that is part of the engine; files that only tests see are left out.
+/// Every file of the engine.
 pub fn sources() -> Vec<Source> {
+    sources_of("src")
+}
+
+/// Every file below this folder of a crate's; files that only tests see are left out.
+pub fn sources_of(folder: &str) -> Vec<Source> {
     let mut paths = Vec::new();
-    walk(&root().join("src"), &mut paths);
+    walk(&root().join(folder), &mut paths);
     paths.sort();
-    let all: Vec<Source> = paths.iter().map(|path| Source::read(path)).collect();
+    let all: Vec<Source> = paths.iter().map(|path| Source::read(folder, path)).collect();
     let tests: Vec<String> = all.iter().flat_map(Source::test_modules).collect();
     let is_test = |module: &str| tests.iter().any(|test| is_within(module, test));
     all.into_iter().filter(|source| !is_test(&source.module)).collect()
@@ -47,10 +53,10 @@ fn walk(folder: &Path, into: &mut Vec<PathBuf>) {
 }
 
 impl Source {
-    fn read(path: &Path) -> Self {
+    fn read(folder: &str, path: &Path) -> Self {
         let text = fs::read_to_string(path).unwrap();
         let below = path.strip_prefix(root()).unwrap().to_str().unwrap().replace('\\', "/");
-        let module = below.trim_start_matches("src/").trim_end_matches(".rs").replace('/', "::");
+        let module = below.trim_start_matches(folder).trim_matches('/').trim_end_matches(".rs").replace('/', "::");
         let module = if module == "lib" { "" } else { module.as_str() };
         Self { path: below, ..Self::new(module, &text) }
     }

@@ -1,9 +1,8 @@
 //! A Rust Worker that asks an upstream through a guard: repeats, a breaker, limits of time, and a refusal that says when to
 //! come again.
 
-use forbear::policy::{attempt_timeout, circuit_breaker, deadline, retry};
-use forbear::worker::{Config, Done, Error, Failed, Guard};
-use forbear::{Duration, Part, StackConfig};
+use forbear_worker::policy::{attempt_timeout, circuit_breaker, deadline, retry};
+use forbear_worker::{Config, Done, Duration, Error, Failed, Guard, Part, StackConfig};
 use worker::{Context, Env, Method, Request, Response, Result, event};
 
 thread_local! {

@@ -1,6 +1,6 @@
 //! Orders as they come in, and answers as they go out: JavaScript values (js/test/support/perform.mjs says what is in them).
 
-use forbear::worker::Outgoing;
+use forbear_worker::Outgoing;
 use worker::js_sys::{Date, Object, Reflect};
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::JsFuture;

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use forbear::event::VerdictWord;
-use forbear::policy::budget::Counts;
-use forbear::policy::circuit_breaker::CircuitBreaker;
-use forbear::worker::{Attempt, Config, Done, Failed, Guard, Restored, share};
-use forbear::{Key, Kind, Part, RefusalReason, StackConfig};
+use forbear_worker::policy::budget::Counts;
+use forbear_worker::policy::circuit_breaker::CircuitBreaker;
+use forbear_worker::{
+    Attempt, Config, Done, Failed, Guard, Key, Kind, NotMade, Part, RefusalReason, Restored, StackConfig, VerdictWord,
+    share,
+};
 use worker::js_sys::{Array, Date, JSON};
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen_futures::spawn_local;
@@ -266,7 +267,7 @@ pub async fn nested(order: &JsValue) -> Result<JsValue> {
 
 /// So many calls through a guard in a guard that share one budget: how many first attempts that has counted, and how many repeats.
 async fn nested_under_one_budget(order: &JsValue) -> Result<JsValue> {
-    let wrong = |error: forbear::ConfigError| worker::Error::RustError(error.to_string());
+    let wrong = |error: NotMade| worker::Error::RustError(error.to_string());
     let Config { stack, .. } = Config::from_js(&get(order, "guard"))?;
     let budget = Some(Part::Shared(share(Kind::Budget, &stack).map_err(wrong)?));
     let [outer, inner] = [(); 2].map(|()| Guard::new(StackConfig { budget: budget.clone(), ..stack.clone() }));

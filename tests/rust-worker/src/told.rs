@@ -1,15 +1,14 @@
 //! What became of a call, in plain data.
 
 use forbear::event::FieldKind;
-use forbear::policy::Kind;
-use forbear::worker::{Discarded, Done, Error, Failed, Guard, Report};
+use forbear_worker::{Discarded, Done, Error, Failed, Guard, Kind, Report};
 use worker::Response;
 use worker::wasm_bindgen::JsValue;
 
 use crate::order::{Answer, get};
 
 /// Puts the end of a call in an answer; gives its key.
-pub fn tell(answer: &Answer, result: &forbear::worker::Result<Response>) -> Option<String> {
+pub fn tell(answer: &Answer, result: &forbear_worker::Result<Response>) -> Option<String> {
     let report = match result {
         Ok(Done { value, report, .. }) => {
             answer.set("status", value.status_code());

@@ -6,7 +6,7 @@
 
 use alloc::string::String;
 
-use forbear::{AttemptNumber, AttemptSet, CallId, Decision, Duration, HostTime, Outcome, Step, Verdict};
+use forbear::{AttemptNumber, CallId, Decision, Duration, HostTime, Outcome, Step, Verdict};
 use forbear_wit_shared::origin;
 
 use crate::bindings::wasi::clocks::monotonic_clock::subscribe_instant;
@@ -117,7 +117,7 @@ impl Attempt {
     }
 
     fn ask(&self, verb: impl FnOnce(&mut Site, CallId) -> Decision) -> Result<Decision, ErrorCode> {
-        self.call.map_or(Ok(UNGUARDED), |call| site::with(|site| verb(site, call)))
+        self.call.map_or(Ok(Decision::UNGUARDED), |call| site::with(|site| verb(site, call)))
     }
 }
 
@@ -157,7 +157,5 @@ fn origin(request: &OutgoingRequest) -> Option<String> {
 
 /// Nothing is repeated here.
 const ONLY: AttemptNumber = 1;
-const UNGUARDED: Decision =
-    Decision { call: None, step: Step::Unguarded, drop: AttemptSet::EMPTY, at: None, retry_after: None };
 /// Ours: longer than a host is late, short beside what an attempt may take.
 const SPARE: Duration = Duration::from_secs(1);

@@ -1,20 +1,17 @@
 //! How a call ended: with a value or an error, and a report beside it.
 
-use alloc::string::{String, ToString};
-use core::fmt;
-use core::time::Duration;
+use std::fmt;
+use std::time::Duration;
 
-use ::worker::Response;
-use ::worker::js_sys::{self, Reflect};
-use ::worker::wasm_bindgen::JsValue;
+use forbear::{AttemptNumber, Kind, RefusalReason, StopReason};
+use js_sys::{self, Reflect};
+use wasm_bindgen::JsValue;
+use worker::Response;
 
-use crate::decision::{AttemptNumber, RefusalReason, StopReason};
-use crate::registry::Kind;
-
-use super::attempt::{TIMEOUT_ERROR, brand};
+use crate::attempt::{TIMEOUT_ERROR, brand};
 
 /// What a guarded call ends with.
-pub type Result<T = Response, E = ::worker::Error> = core::result::Result<Done<T>, Failed<E>>;
+pub type Result<T = Response, E = worker::Error> = std::result::Result<Done<T>, Failed<E>>;
 
 /// The call ended with the result of an attempt, which is handed over untouched. It may be a 503: the report says why no
 /// other attempt was made.
@@ -25,12 +22,12 @@ pub struct Done<T = Response> {
     /// How the call went.
     pub report: Report,
     /// Where a bulkhead holds its slot until the body has ended: keep it until then.
-    pub held: Option<super::Held>,
+    pub held: Option<crate::Held>,
 }
 
 /// The call ended without a value.
 #[derive(Debug)]
-pub struct Failed<E = ::worker::Error> {
+pub struct Failed<E = worker::Error> {
     /// Why.
     pub error: Error<E>,
     /// How the call went.
@@ -39,7 +36,7 @@ pub struct Failed<E = ::worker::Error> {
 
 /// Why a call has no value.
 #[derive(Debug)]
-pub enum Error<E = ::worker::Error> {
+pub enum Error<E = worker::Error> {
     /// A policy refused the call, or its next attempt.
     Rejected {
         /// Why.
@@ -70,7 +67,7 @@ pub enum Error<E = ::worker::Error> {
 
 /// What an attempt brought that the caller does not get.
 #[derive(Debug)]
-pub enum Discarded<E = ::worker::Error> {
+pub enum Discarded<E = worker::Error> {
     /// A response with this status.
     Status(u16),
     /// An error.
@@ -116,12 +113,12 @@ impl<E: fmt::Display> fmt::Display for Failed<E> {
     }
 }
 
-impl<E: fmt::Debug + fmt::Display> core::error::Error for Error<E> {}
-impl<E: fmt::Debug + fmt::Display> core::error::Error for Failed<E> {}
+impl<E: fmt::Debug + fmt::Display> std::error::Error for Error<E> {}
+impl<E: fmt::Debug + fmt::Display> std::error::Error for Failed<E> {}
 
 /// So that `?` works in a handler. What JavaScript sees of it has the names and properties that the JavaScript package's
 /// errors have, and another stack around it takes it for what it is.
-impl From<Failed> for ::worker::Error {
+impl From<Failed> for worker::Error {
     fn from(failed: Failed) -> Self {
         let words = failed.to_string();
         let (name, facts) = match failed.error {
@@ -150,7 +147,7 @@ struct Facts {
 
 impl Facts {
     fn put_on(&self, error: &JsValue) {
-        let retry_after = self.retry_after.map(|span| crate::Duration::from(span).as_millis_ceil() as f64);
+        let retry_after = self.retry_after.map(|span| forbear::Duration::from(span).as_millis_ceil() as f64);
         let all: [(&str, JsValue); 3] =
             [("reason", self.reason.into()), ("policy", self.policy.into()), ("retryAfterMs", retry_after.into())];
         for (name, value) in all {

@@ -1,16 +1,14 @@
 //! What there is to read of a guard, and what its operators do.
 
-use core::time::Duration;
+use std::time::Duration;
 
-use crate::key::Key;
-use crate::metrics::Metrics;
-use crate::policy::circuit_breaker::{CircuitBreaker, StateWord};
-use crate::policy::{Cx, Gate};
-use crate::ratio::Ratio;
-use crate::snapshot::Damaged;
+use forbear::policy::circuit_breaker::{CircuitBreaker, StateWord};
+use forbear::policy::{Cx, Gate};
+use forbear::snapshot::Damaged;
+use forbear::{Key, Metrics, Ratio};
 
-use super::saved::{self, Restored};
-use super::{Guard, isolate};
+use crate::saved::{self, Restored};
+use crate::{Guard, isolate};
 
 /// A circuit, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +92,7 @@ impl Guard {
 
     /// What this guard's policies have learned, as bytes. Nothing in flight is in it. The JavaScript package reads them too.
     #[must_use]
-    pub fn snapshot(&self) -> Option<alloc::vec::Vec<u8>> {
+    pub fn snapshot(&self) -> Option<Vec<u8>> {
         isolate::ask(|isolate| saved::save(isolate, self.0.stack))
     }
 

@@ -1,23 +1,17 @@
 //! A call with options of its own.
 
-use alloc::string::String;
-use core::future::Future;
+use forbear::{Duration, Facts, Outcome, Repeat};
+use js_sys::{Function, Promise, global};
+use wasm_bindgen::JsValue;
+use worker::{AbortSignal, Context, Fetcher, Stub};
 
-use ::worker::js_sys::{Function, Promise, global};
-use ::worker::wasm_bindgen::JsValue;
-use ::worker::{AbortSignal, Context, Fetcher, Stub};
-
-use crate::call::{Facts, Repeat};
-use crate::outcome::Outcome;
-use crate::time::Duration;
-
-use super::Site;
-use super::attempt::Attempt;
-use super::drive::{Order, drive};
-use super::end::Result;
-use super::outcome::outcome_of;
-use super::race::Ended;
-use super::request::{Outgoing, target_of};
+use crate::Site;
+use crate::attempt::Attempt;
+use crate::drive::{Order, drive};
+use crate::end::Result;
+use crate::outcome::outcome_of;
+use crate::race::Ended;
+use crate::request::{Outgoing, target_of};
 
 /// A call that is about to be made. What is not said is read off the request.
 #[derive(Debug)]
@@ -36,7 +30,7 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn new(site: &'a Site) -> Self {
+    pub(crate) fn new(site: &'a Site) -> Self {
         let (key, signal, timeout, idempotent, anchor) = (None, None, None, None, None);
         Self { site, key, signal, timeout, idempotent, single: false, prepared: false, priority: 0, cost: 1, anchor }
     }
@@ -100,7 +94,7 @@ impl<'a> Call<'a> {
     /// Fetches by the runtime's own `fetch`.
     ///
     /// # Errors
-    /// As [`Guard::fetch`](super::Guard::fetch).
+    /// As [`Guard::fetch`](crate::Guard::fetch).
     pub async fn fetch(self, request: impl Into<Outgoing>) -> Result {
         let outgoing = request.into();
         let prepared = outgoing.is_made();
@@ -110,7 +104,7 @@ impl<'a> Call<'a> {
     /// Fetches from another Worker, through its service binding.
     ///
     /// # Errors
-    /// As [`Guard::fetch`](super::Guard::fetch).
+    /// As [`Guard::fetch`](crate::Guard::fetch).
     pub async fn fetch_service(self, service: &Fetcher, request: impl Into<Outgoing>) -> Result {
         let service: &JsValue = service.as_ref();
         let outgoing = request.into();
@@ -121,19 +115,19 @@ impl<'a> Call<'a> {
     /// Fetches from a Durable Object, with a fresh stub for each attempt.
     ///
     /// # Errors
-    /// As [`Guard::fetch`](super::Guard::fetch).
-    pub async fn fetch_object(self, stub: impl Fn() -> ::worker::Result<Stub>, request: impl Into<Outgoing>) -> Result {
+    /// As [`Guard::fetch`](crate::Guard::fetch).
+    pub async fn fetch_object(self, stub: impl Fn() -> worker::Result<Stub>, request: impl Into<Outgoing>) -> Result {
         self.send(|| stub().map(target_of), request.into(), true).await
     }
 
     /// Executes an operation, once for each attempt. How it ended is read off its result by
-    /// [`outcome_of`](super::outcome_of).
+    /// [`outcome_of`](crate::outcome_of).
     ///
     /// # Errors
-    /// As [`Guard::fetch`](super::Guard::fetch).
+    /// As [`Guard::fetch`](crate::Guard::fetch).
     pub async fn execute<T: 'static, E: 'static, F>(self, operation: impl FnMut(Attempt) -> F) -> Result<T, E>
     where
-        F: Future<Output = core::result::Result<T, E>>,
+        F: Future<Output = std::result::Result<T, E>>,
     {
         self.execute_judged(operation, outcome_of).await
     }
@@ -141,14 +135,14 @@ impl<'a> Call<'a> {
     /// Executes an operation, once for each attempt; `judge` says how each ended.
     ///
     /// # Errors
-    /// As [`Guard::fetch`](super::Guard::fetch).
+    /// As [`Guard::fetch`](crate::Guard::fetch).
     pub async fn execute_judged<T: 'static, E: 'static, F>(
         self,
         mut operation: impl FnMut(Attempt) -> F,
-        judge: impl Fn(&core::result::Result<T, E>) -> Outcome,
+        judge: impl Fn(&std::result::Result<T, E>) -> Outcome,
     ) -> Result<T, E>
     where
-        F: Future<Output = core::result::Result<T, E>>,
+        F: Future<Output = std::result::Result<T, E>>,
     {
         let facts = self.facts(Repeat::AfterFailure, true);
         let Self { site, key, signal, anchor: _anchor, .. } = self;
@@ -165,7 +159,7 @@ impl<'a> Call<'a> {
     }
 
     /// `prepared`: code of the caller's makes a part of each attempt.
-    async fn send(self, target: impl Fn() -> ::worker::Result<JsValue>, outgoing: Outgoing, prepared: bool) -> Result {
+    async fn send(self, target: impl Fn() -> worker::Result<JsValue>, outgoing: Outgoing, prepared: bool) -> Result {
         let facts = Facts { prepared, ..self.facts(outgoing.repeat(), outgoing.is_replayable()) };
         let Self { site, key, signal, anchor: _anchor, .. } = self;
         let key = key.or_else(|| outgoing.origin());

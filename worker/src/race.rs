@@ -1,25 +1,18 @@
 //! What a call waits for: its attempts, one instant, and its caller, whichever comes first.
 
-use alloc::boxed::Box;
-use alloc::vec::Vec;
-use core::future::{Future, poll_fn};
-use core::pin::Pin;
-use core::task::{Context, Poll};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-use ::worker::wasm_bindgen::JsValue;
-use ::worker::{AbortController, AbortSignal};
+use forbear::{AttemptNumber, AttemptSet, CallId, Duration, HostTime, Kind, Outcome, StackId};
+use wasm_bindgen::JsValue;
+use worker::{AbortController, AbortSignal};
 
-use crate::decision::{AttemptNumber, AttemptSet};
-use crate::id::{CallId, StackId};
-use crate::outcome::Outcome;
-use crate::registry::Kind;
-use crate::time::{Duration, HostTime};
-
-use super::attempt::{Attempt, superseded, timed_out};
-use super::end::Discarded;
-use super::host::{Bell, Timer};
-use super::isolate::within;
-use super::outcome::discard;
+use crate::attempt::{Attempt, superseded, timed_out};
+use crate::end::Discarded;
+use crate::host::{Bell, Timer};
+use crate::isolate::within;
+use crate::outcome::discard;
 
 pub struct Race<T, E, F> {
     stack: StackId,
@@ -133,7 +126,7 @@ impl<T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Race<T, E, F> {
 impl<T: 'static, E: 'static, F> Runner<T, E, F> {
     /// Aborts what is in flight and discards what is in hand.
     pub fn give_up(&mut self, cut: Option<Kind>) -> Option<Discarded<E>> {
-        let had = core::mem::replace(&mut self.state, State::GivenUp(cut));
+        let had = std::mem::replace(&mut self.state, State::GivenUp(cut));
         let discarded = match had {
             State::Running(_) => cut.map(Discarded::TimedOut),
             State::Ended(ended) => discard(ended.result),
@@ -146,7 +139,7 @@ impl<T: 'static, E: 'static, F> Runner<T, E, F> {
     /// What it brought; from here on it is the caller's.
     pub fn hand_over(mut self) -> State<T, E, F> {
         self.controller = None;
-        core::mem::replace(&mut self.state, State::GivenUp(None))
+        std::mem::replace(&mut self.state, State::GivenUp(None))
     }
 }
 

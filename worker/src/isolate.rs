@@ -3,30 +3,20 @@
 //! Users' code may run while the engine is lent (`Guard::with_engine`, gates of their own). What it asks then is never
 //! answered by anything but this engine: it hears that the engine is lent, or is heard once it is free.
 
-use alloc::borrow::Cow;
-use alloc::boxed::Box;
-use alloc::collections::VecDeque;
-use alloc::string::String;
-use alloc::vec::Vec;
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
-use crate::call::{Facts, Repeat};
-use crate::config::ConfigError;
-use crate::decision::{AttemptNumber, Decision, Step};
-use crate::engine::{Engine, Limits, MAX_STACKS};
-use crate::id::{CallId, StackId};
-use crate::key::Key;
-use crate::outcome::Outcome;
-use crate::random::Rng;
-use crate::registry::Kind;
-use crate::stack_config::StackConfig;
-use crate::time::HostTime;
+use forbear::{
+    AttemptNumber, CallId, ConfigError, Decision, Engine, Facts, HostTime, Key, Kind, Limits, MAX_STACKS, Outcome,
+    Repeat, Rng, StackConfig, StackId, Step,
+};
 
-use super::event::{Event, Heard, Listener, Subscription};
-use super::host;
-use super::keys::KeyNames;
-use super::request::origin_of;
+use crate::event::{Event, Heard, Listener, Subscription};
+use crate::host;
+use crate::keys::KeyNames;
+use crate::request::origin_of;
 
 pub struct Isolate {
     pub engine: Engine,
@@ -244,11 +234,10 @@ const MOST_BEFORE_SHARED: usize = MAX_STACKS / 2;
 
 #[cfg(test)]
 mod tests {
-    use alloc::string::ToString;
 
-    use super::super::{Guard, share};
     use super::*;
-    use crate::{Key, Part};
+    use crate::{Guard, share};
+    use forbear::{Key, Part};
 
     fn repeating() -> StackConfig {
         StackConfig { retry: Some(Default::default()), ..StackConfig::OFF }
@@ -310,7 +299,7 @@ mod tests {
     #[test]
     fn a_stack_that_a_borrower_added_takes_no_name_of_a_guards() {
         with(|isolate| isolate.engine.add_stack(StackConfig::default())).unwrap().unwrap();
-        let named = super::super::Config { name: Some("rates".into()), ..Default::default() };
+        let named = crate::Config { name: Some("rates".into()), ..Default::default() };
         let place = usize::from(Guard::new(named).unwrap().0.stack.number());
         let name = with(|isolate| isolate.stacks[place].as_ref()?.name.clone()).flatten();
         assert_eq!(name.as_deref(), Some("rates"));
@@ -319,7 +308,7 @@ mod tests {
     #[test]
     fn guards_of_one_name_and_equal_policies_are_one_and_one_without_a_name_is_on_its_own() {
         let number = |name: Option<&str>, stack: StackConfig| {
-            Guard::new(super::super::Config { name: name.map(Into::into), stack }).unwrap().0.stack.number()
+            Guard::new(crate::Config { name: name.map(Into::into), stack }).unwrap().0.stack.number()
         };
         let mail = number(Some("mail"), StackConfig::default());
         assert_eq!(number(Some("mail"), StackConfig::default()), mail);
@@ -335,7 +324,7 @@ mod tests {
         }
         assert_eq!(with(|isolate| isolate.stacks.len()).unwrap(), MOST_BEFORE_SHARED);
         for other in 0..MOST_BEFORE_SHARED {
-            Guard::new(super::super::Config { name: Some(other.to_string()), ..Default::default() }).unwrap();
+            Guard::new(crate::Config { name: Some(other.to_string()), ..Default::default() }).unwrap();
         }
         assert!(Guard::new(StackConfig::default()).is_ok());
         assert!(Guard::new(repeating()).is_err());

@@ -1,19 +1,15 @@
 //! The host: clock, entropy and timers, as a Worker has them. None is touched before a call asks.
 
-use alloc::boxed::Box;
-use alloc::rc::Rc;
-use alloc::string::ToString;
-use core::cell::{Cell, RefCell};
-use core::future::Future;
-use core::pin::Pin;
-use core::task::{Context, Poll, Waker};
+use std::cell::{Cell, RefCell};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
 
-use ::worker::js_sys::{Date, Function, global};
-use ::worker::wasm_bindgen::JsCast;
-use ::worker::wasm_bindgen::closure::Closure;
-use ::worker::web_sys::WorkerGlobalScope;
-
-use crate::time::{Duration, HostTime};
+use forbear::{Duration, HostTime};
+use js_sys::{Date, Function, global};
+use wasm_bindgen::JsCast;
+use wasm_bindgen::closure::Closure;
+use web_sys::WorkerGlobalScope;
 
 /// The one clock there is; it stands still while code runs.
 pub fn now() -> HostTime {
@@ -34,7 +30,7 @@ pub fn entropy() -> Option<u64> {
 
 /// Says what is wrong to whoever reads the Worker's log.
 pub fn complain(words: &str) {
-    ::worker::console_error!("{words}");
+    worker::console_error!("{words}");
 }
 
 /// A timer of the request that polls it. Made inside the future that awaits it, since timers belong to the request that

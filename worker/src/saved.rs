@@ -8,19 +8,12 @@
 //! The four bytes are a checksum of all that follows, least significant first; then JSON, which has no line breaks, with the
 //! names of those keys only that the state speaks of; and after the first line break the engine's bytes.
 
-use alloc::string::String;
-use alloc::vec::Vec;
+use forbear::snapshot::Damaged;
+use forbear::{Engine, Key, Kind, MAX_KEYS, StackId, is_snapshot};
+use js_sys::{Array, JSON};
+use wasm_bindgen::{JsCast, JsValue};
 
-use ::worker::js_sys::{Array, JSON};
-use ::worker::wasm_bindgen::{JsCast, JsValue};
-
-use crate::engine::{Engine, is_snapshot};
-use crate::id::StackId;
-use crate::key::{Key, MAX_KEYS};
-use crate::registry::Kind;
-use crate::snapshot::Damaged;
-
-use super::isolate::{Isolate, keys};
+use crate::isolate::{Isolate, keys};
 
 /// Where the state in a snapshot went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,7 +59,7 @@ pub fn restore(isolate: &mut Isolate, stack: StackId, bytes: &[u8], orders: bool
     for (name, _) in &named {
         isolate.intern(name);
     }
-    let mut here = alloc::vec![Key::WHOLE];
+    let mut here = vec![Key::WHOLE];
     for (name, there) in &named {
         let place = usize::from(*there);
         here.resize(here.len().max(place + 1), Key::NEW);
@@ -94,7 +87,7 @@ fn opened(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 fn names_in(json: &[u8]) -> Option<Vec<(String, u16)>> {
-    let entries: Array = JSON::parse(core::str::from_utf8(json).ok()?).ok()?.dyn_into().ok()?;
+    let entries: Array = JSON::parse(std::str::from_utf8(json).ok()?).ok()?.dyn_into().ok()?;
     let named = |entry: JsValue| {
         let entry: Array = entry.dyn_into().ok()?;
         Some((entry.get(0).as_string()?, entry.get(1).as_f64()? as u16))

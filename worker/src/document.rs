@@ -1,9 +1,6 @@
 //! A configuration as users write it, before its names are read: whatever brings it (JavaScript, JSON), it is a tree.
 
-use alloc::borrow::ToOwned;
-use alloc::string::String;
-use alloc::vec::Vec;
-use core::fmt;
+use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
@@ -41,7 +38,7 @@ impl fmt::Display for Value {
             Self::Flag(flag) => flag.fmt(f),
             Self::Number(number) => number.fmt(f),
             Self::Text(text) => match text.char_indices().nth(LONGEST) {
-                Some((end, _)) => write!(f, "{:?}", alloc::format!("{}…", text.split_at(end).0)),
+                Some((end, _)) => write!(f, "{:?}", format!("{}…", text.split_at(end).0)),
                 None => write!(f, "{text:?}"),
             },
             Self::List => f.write_str("an array"),

@@ -1,19 +1,16 @@
 //! How an attempt ended, as the engine hears it. Errors are read by structure first (brands, marks the runtime sets, names)
 //! and by their words last, since words change: the rules of the JavaScript package (js/src/outcome.ts).
 
-use alloc::string::String;
-use core::any::Any;
+use std::any::Any;
 
-use ::worker::js_sys::{Array, Date, Promise, Reflect};
-use ::worker::wasm_bindgen::JsValue;
-use ::worker::{Response, ResponseBody, web_sys};
+use forbear::http::{outcome_of_status, retry_after};
+use forbear::{Duration, Outcome, Overload, Verdict};
+use js_sys::{Array, Date, Promise, Reflect};
+use wasm_bindgen::JsValue;
+use worker::{Response, ResponseBody};
 
-use crate::http::{outcome_of_status, retry_after};
-use crate::outcome::{Outcome, Overload, Verdict};
-use crate::time::Duration;
-
-use super::attempt::brand_of;
-use super::end::{Discarded, Done, Error, Failed};
+use crate::attempt::brand_of;
+use crate::end::{Discarded, Done, Error, Failed};
 
 /// How the result of an operation ended. A response is read by its status and its `Retry-After`, an error of the runtime's
 /// by its marks, what another guard ended with by what that was. Any other value is a success, any other error a fault that
@@ -72,7 +69,7 @@ fn outcome_of_head(status: u16, headers: &web_sys::Headers) -> Outcome {
 }
 
 fn outcome_of_any(error: &dyn Any) -> Outcome {
-    if let Some(error) = error.downcast_ref::<::worker::Error>() {
+    if let Some(error) = error.downcast_ref::<worker::Error>() {
         return outcome_of_workers(error);
     }
     let Some(Failed { error, .. }) = error.downcast_ref::<Failed>() else { return Outcome::new(Verdict::Transient) };
@@ -86,8 +83,8 @@ fn outcome_of_any(error: &dyn Any) -> Outcome {
     }
 }
 
-fn outcome_of_workers(error: &::worker::Error) -> Outcome {
-    use ::worker::Error as E;
+fn outcome_of_workers(error: &worker::Error) -> Outcome {
+    use worker::Error as E;
     match error {
         E::BadEncoding | E::BodyUsed | E::BindingError(_) | E::Infallible | E::SerdeWasmBindgenError(_) => {
             Outcome::new(Verdict::Defect)

@@ -1,23 +1,20 @@
 //! What is sent: a request, and a body that can be sent again. Nothing is cloned or read, and no stream is teed.
 
-use alloc::borrow::Cow;
-use alloc::rc::Rc;
-use alloc::string::String;
-use core::fmt;
-use core::net::Ipv4Addr;
+use std::borrow::Cow;
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::rc::Rc;
 
-use ::worker::js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array, global};
-use ::worker::wasm_bindgen::{JsCast, JsValue};
-use ::worker::wasm_bindgen_futures::JsFuture;
-use ::worker::{Error, Request, Response, Result, Stub, web_sys};
+use forbear::http::{is_idempotency_key, is_idempotent};
+use forbear::{Outcome, Repeat, Verdict};
+use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array, global};
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use worker::{Error, Request, Response, Result, Stub};
 
-use crate::call::Repeat;
-use crate::http::{is_idempotency_key, is_idempotent};
-use crate::outcome::{Outcome, Verdict};
-
-use super::attempt::Attempt;
-use super::outcome::{outcome_of_error, outcome_of_response};
-use super::race::Ended;
+use crate::attempt::Attempt;
+use crate::outcome::{outcome_of_error, outcome_of_response};
+use crate::race::Ended;
 
 /// A request about to be sent, perhaps more than once.
 ///
@@ -47,17 +44,17 @@ impl Outgoing {
         Self { body: Body::Made(Rc::new(body)), ..Self::from(request) }
     }
 
-    pub(super) fn is_replayable(&self) -> bool {
+    pub(crate) fn is_replayable(&self) -> bool {
         !matches!(self.body, Body::Own) || self.request.body().is_none()
     }
 
     /// Whether its body is made by code of the caller's.
-    pub(super) fn is_made(&self) -> bool {
+    pub(crate) fn is_made(&self) -> bool {
         matches!(self.body, Body::Made(_))
     }
 
     /// An `Idempotency-Key` makes repeating safe one after the other; two at once are a conflict for most upstreams.
-    pub(super) fn repeat(&self) -> Repeat {
+    pub(crate) fn repeat(&self) -> Repeat {
         if is_idempotent(&self.request.method()) {
             Repeat::Freely
         } else if self
@@ -72,13 +69,13 @@ impl Outgoing {
         }
     }
 
-    pub(super) fn origin(&self) -> Option<String> {
+    pub(crate) fn origin(&self) -> Option<String> {
         origin_of(&self.url).map(Cow::into_owned)
     }
 
     /// Sends it once. What goes wrong before there is anything to wait for is the caller's own: its body or its stub was not
     /// made, or the runtime does not take such a request.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         target: impl Fn() -> Result<JsValue>,
         attempt: &Attempt,
@@ -142,13 +139,13 @@ impl fmt::Debug for Outgoing {
 }
 
 /// The JavaScript object that a stub wraps.
-pub(super) fn target_of(stub: Stub) -> JsValue {
+pub(crate) fn target_of(stub: Stub) -> JsValue {
     stub.into_rpc::<Object>().into()
 }
 
 /// The origin of a URL as the URL standard writes it, without whoever is named in it. What is plainly one already is only cut
 /// off; the runtime reads everything else.
-pub(super) fn origin_of(url: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn origin_of(url: &str) -> Option<Cow<'_, str>> {
     if let Some(origin) = plain_origin(url) {
         return Some(Cow::Borrowed(origin));
     }

@@ -1,20 +1,13 @@
 //! A guard's configuration: the engine's own, or read from the document that the JavaScript package takes too.
 
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use core::fmt::Display;
+use std::fmt::Display;
 
-use ::worker::wasm_bindgen::JsValue;
+use forbear::config::OptionKind;
+use forbear::{Engine, Kind, StackConfig};
 use serde::de::{Deserialize, Deserializer, Error as _};
+use wasm_bindgen::JsValue;
 
-use crate::config::OptionKind;
-use crate::config::wording::{Expected, Listed};
-use crate::engine::Engine;
-use crate::registry::Kind;
-use crate::stack_config::StackConfig;
-
-use super::document::Value;
+use crate::document::Value;
 
 /// What a guard is made of.
 ///
@@ -159,7 +152,7 @@ fn set(stack: &mut StackConfig, kind: Kind, path: &str, option: &str, value: &Va
     match number_of(spec.kind, value).filter(|number| spec.accepts(*number)) {
         Some(number) => stack.slot(kind).set(position, number).map_err(|error| format!("{path}: {error}")),
         None if option == BUDGET => Err(wrong(path, value, SECTION)),
-        None => Err(wrong(path, value, Expected::in_document(spec))),
+        None => Err(wrong(path, value, spec.expected_in_document())),
     }
 }
 
@@ -188,7 +181,7 @@ fn wrong(path: &str, value: &Value, expected: impl Display) -> String {
 }
 
 fn unknown(path: &str, known: &[&str]) -> String {
-    format!("{path}: unknown; known are {}", Listed(known))
+    format!("{path}: unknown; known are {}", known.join(", "))
 }
 
 const SECTION: &str = "an object, or false";
@@ -196,11 +189,11 @@ const SECTION: &str = "an object, or false";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{attempt_timeout, deadline, retry};
-    use crate::{Duration, Part};
+    use forbear::policy::{attempt_timeout, deadline, retry};
+    use forbear::{Duration, Part};
 
     fn parse(json: &str) -> Result<Config, String> {
-        serde_json::from_str(json).map_err(|error| alloc::string::ToString::to_string(&error))
+        serde_json::from_str(json).map_err(|error| ToString::to_string(&error))
     }
 
     #[test]
@@ -214,7 +207,7 @@ mod tests {
             deadline: Some(deadline::Config { total: Duration::from_secs(10) }),
             attempt_timeout: Some(attempt_timeout::Config { attempt: Duration::from_secs(2) }),
             retry: Some(retry::Config { attempts: 3, ..retry::Config::default() }),
-            breaker: Some(Part::Own(crate::policy::circuit_breaker::Config::default())),
+            breaker: Some(Part::Own(forbear::policy::circuit_breaker::Config::default())),
             ..StackConfig::default()
         };
         let base = Kind::Retry.options().iter().position(|spec| spec.name == "backoff.base").unwrap();
@@ -307,8 +300,8 @@ mod tests {
 
     #[test]
     fn a_number_that_is_none_turns_nothing_off() {
-        let windows = Value::Section(alloc::vec![("windowCalls".into(), Value::Number(f64::NAN))]);
-        let told = read(Value::Section(alloc::vec![("breaker".into(), windows)])).unwrap_err();
+        let windows = Value::Section(vec![("windowCalls".into(), Value::Number(f64::NAN))]);
+        let told = read(Value::Section(vec![("breaker".into(), windows)])).unwrap_err();
         assert!(told.starts_with("breaker.windowCalls: NaN is not allowed; expected a whole number"), "{told}");
     }
 }

@@ -1,11 +1,10 @@
 //! Names of keys, and the engine's numbers for them. Both are bounded together: the engine decides which key is
 //! forgotten, and tells by giving its number to another name.
 
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::key::{Key, kept_name};
+use forbear::{Key, kept_name};
 
 pub struct KeyNames {
     numbers: BTreeMap<Rc<str>, Key>,

@@ -1,17 +1,8 @@
-#![doc = include_str!("../docs/rust-workers.md")]
+#![doc = include_str!("../README.md")]
 
 use std::rc::Rc;
 
-use ::worker::{Fetcher, Stub};
-
-use crate::config::ConfigError;
-use crate::engine::Engine;
-use crate::id::{ObjectId, StackId};
-use crate::key::Key;
-use crate::own_limits::OwnLimits;
-use crate::registry::Kind;
-use crate::stack_config::StackConfig;
-use crate::time::HostTime;
+use worker::{Fetcher, Stub};
 
 mod attempt;
 mod call;
@@ -24,6 +15,7 @@ mod held;
 mod host;
 mod isolate;
 mod keys;
+mod not_made;
 mod outcome;
 mod race;
 mod reads;
@@ -36,10 +28,23 @@ pub use config::Config;
 pub use end::{Discarded, Done, Error, Failed, Report, Result};
 pub use event::{Event, Subscription};
 pub use held::Held;
+pub use not_made::NotMade;
 pub use outcome::outcome_of;
 pub use reads::Circuit;
 pub use request::Outgoing;
 pub use saved::Restored;
+
+/// The engine. What of it a Worker's author needs most stands beside the guard here.
+pub use forbear;
+pub use forbear::event::{VerdictWord, What};
+pub use forbear::policy;
+pub use forbear::snapshot::Damaged;
+pub use forbear::{
+    AttemptNumber, ConfigError, Duration, Engine, HostTime, Key, Kind, Metrics, ObjectId, Outcome, Overload, Part,
+    Ratio, RefusalReason, StackConfig, StackId, StopReason, Verdict,
+};
+
+use forbear::OwnLimits;
 
 /// A stack of policies around what it fetches or executes. A handle: clones are the same guard.
 ///
@@ -61,11 +66,10 @@ impl Guard {
     ///
     /// # Errors
     /// Names the option, the value and the range; or there are too many stacks: make guards once, not with each request.
-    pub fn new(config: impl Into<Config>) -> core::result::Result<Self, ConfigError> {
+    pub fn new(config: impl Into<Config>) -> std::result::Result<Self, NotMade> {
         let Config { name, stack } = config.into();
         let limits = stack.own_limits(None);
-        let stack =
-            isolate::with(|isolate| isolate.add_stack(name, stack)).unwrap_or_else(|| Err(ConfigError::lent()))?;
+        let stack = isolate::with(|isolate| isolate.add_stack(name, stack)).ok_or(NotMade::Lent)??;
         Ok(Self(Rc::new(Site { stack, limits })))
     }
 
@@ -94,11 +98,7 @@ impl Guard {
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch).
-    pub async fn fetch_object(
-        &self,
-        stub: impl Fn() -> ::worker::Result<Stub>,
-        request: impl Into<Outgoing>,
-    ) -> Result {
+    pub async fn fetch_object(&self, stub: impl Fn() -> worker::Result<Stub>, request: impl Into<Outgoing>) -> Result {
         self.call().fetch_object(stub, request).await
     }
 
@@ -108,7 +108,7 @@ impl Guard {
     /// As [`fetch`](Self::fetch).
     pub async fn execute<T: 'static, E: 'static, F>(&self, operation: impl FnMut(Attempt) -> F) -> Result<T, E>
     where
-        F: Future<Output = core::result::Result<T, E>>,
+        F: Future<Output = std::result::Result<T, E>>,
     {
         self.call().execute(operation).await
     }
@@ -139,10 +139,15 @@ impl Guard {
     }
 }
 
-/// Builds a budget or a gate that several guards of this isolate may share, as [`Part::Shared`](crate::Part::Shared).
+/// Builds a budget or a gate that several guards of this isolate may share, as [`Part::Shared`](Part::Shared).
 ///
 /// # Errors
 /// The configuration is refused, has nothing of this kind in it, or there is no room.
-pub fn share(kind: Kind, config: &StackConfig) -> core::result::Result<ObjectId, ConfigError> {
-    isolate::with(|isolate| isolate.engine.share_from(config, kind)).unwrap_or_else(|| Err(ConfigError::lent()))
+pub fn share(kind: Kind, config: &StackConfig) -> std::result::Result<ObjectId, NotMade> {
+    Ok(isolate::with(|isolate| isolate.engine.share_from(config, kind)).ok_or(NotMade::Lent)??)
 }
+
+/// The page's programs must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/rust-workers.md")]
+struct Page;

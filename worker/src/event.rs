@@ -2,15 +2,12 @@
 
 use std::rc::Rc;
 
-use ::worker::wasm_bindgen::JsValue;
+use forbear::event::{EventSpec, FieldKind, What};
+use forbear::{HostTime, Kind, StackId};
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use wasm_bindgen::JsValue;
 
-use crate::event::{EventSpec, FieldKind, What};
-use crate::id::StackId;
-use crate::registry::Kind;
-use crate::time::HostTime;
-
-use super::isolate;
+use crate::isolate;
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -42,7 +39,7 @@ impl Event {
         self.serialize(&serde_wasm_bindgen::Serializer::new().serialize_maps_as_objects(true))
     }
 
-    fn spec(&self) -> (&'static EventSpec, [f64; crate::event::MAX_FIELDS]) {
+    fn spec(&self) -> (&'static EventSpec, [f64; forbear::event::MAX_FIELDS]) {
         let (code, numbers) = self.what.numbers();
         (What::SPECS.get(usize::from(code)).unwrap_or(&NO_SPEC), numbers)
     }
@@ -74,10 +71,10 @@ impl Serialize for Event {
     }
 }
 
-pub(super) type Heard = Rc<dyn Fn(&Event)>;
+pub(crate) type Heard = Rc<dyn Fn(&Event)>;
 
 /// Who listens to a stack.
-pub(super) struct Listener {
+pub(crate) struct Listener {
     pub number: u64,
     pub stack: StackId,
     pub heard: Heard,
@@ -89,13 +86,13 @@ pub(super) struct Listener {
 pub struct Subscription(u64);
 
 impl Subscription {
-    pub(super) fn new(listener: u64) -> Self {
+    pub(crate) fn new(listener: u64) -> Self {
         Self(listener)
     }
 
     /// Listens as long as the isolate lives.
     pub fn keep(self) {
-        core::mem::forget(self);
+        std::mem::forget(self);
     }
 }
 
@@ -111,14 +108,12 @@ const NO_SPEC: EventSpec = EventSpec { name: "", fields: &[] };
 
 #[cfg(test)]
 mod tests {
-    use alloc::string::ToString;
 
     use super::*;
-    use crate::decision::{RefusalReason, StopReason};
-    use crate::event::VerdictWord;
-    use crate::time::Duration;
+    use forbear::event::VerdictWord;
+    use forbear::{Duration, RefusalReason, StopReason};
 
-    fn told(what: What, policy: Option<Kind>) -> alloc::string::String {
+    fn told(what: What, policy: Option<Kind>) -> String {
         let event = Event { at: HostTime::from_millis(5), stack: Some("rates".into()), key: None, policy, what };
         serde_json::to_value(&event).unwrap().to_string()
     }

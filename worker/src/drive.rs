@@ -1,26 +1,18 @@
 //! Drives a call: asks the engine, does what it says, tells it how that ended. Nothing here decides.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-use core::future::Future;
+use forbear::{
+    AttemptNumber, AttemptSet, CallId, Decision, Duration, Facts, HostTime, Kind, Outcome, OwnLimits, RefusalReason,
+    Rejection, Step, StopReason, Verdict,
+};
+use wasm_bindgen::JsValue;
+use worker::AbortSignal;
 
-use ::worker::AbortSignal;
-use ::worker::wasm_bindgen::JsValue;
-
-use crate::call::Facts;
-use crate::decision::{AttemptNumber, AttemptSet, Decision, RefusalReason, Rejection, Step, StopReason};
-use crate::id::CallId;
-use crate::outcome::{Outcome, Verdict};
-use crate::own_limits::OwnLimits;
-use crate::registry::Kind;
-use crate::time::{Duration, HostTime};
-
-use super::attempt::{Attempt, TIMEOUT_ERROR, brand_of};
-use super::end::{Done, Error, Failed, Report, Result};
-use super::held::Held;
-use super::isolate::{self, Isolate};
-use super::race::{Ended, First, Race, Runner, State};
-use super::{Site, host};
+use crate::attempt::{Attempt, TIMEOUT_ERROR, brand_of};
+use crate::end::{Done, Error, Failed, Report, Result};
+use crate::held::Held;
+use crate::isolate::{self, Isolate};
+use crate::race::{Ended, First, Race, Runner, State};
+use crate::{Site, host};
 
 /// What a call is admitted with.
 pub struct Order {
@@ -41,7 +33,7 @@ where
     if let Some(reason) = order.signal.as_ref().and_then(AbortSignal::reason) {
         let report = Report {
             attempts: 0,
-            elapsed: core::time::Duration::ZERO,
+            elapsed: std::time::Duration::ZERO,
             stop_reason: Some(StopReason::Cancelled),
             retry_after: None,
             key: order.key,

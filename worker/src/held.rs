@@ -1,15 +1,13 @@
 //! A slot that is held until the response's body ends.
 
-use alloc::rc::Rc;
-use core::cell::Cell;
+use std::cell::Cell;
+use std::rc::Rc;
 
-use ::worker::wasm_bindgen_futures::spawn_local;
+use forbear::{CallId, Duration};
+use wasm_bindgen_futures::spawn_local;
 
-use crate::id::CallId;
-use crate::time::Duration;
-
-use super::host::Timer;
-use super::isolate;
+use crate::host::Timer;
+use crate::isolate;
 
 /// A slot that stays taken while the response's body is read. Drop it when that is done.
 #[derive(Debug)]
@@ -21,7 +19,7 @@ pub struct Held {
 
 impl Held {
     /// Beats from the request that holds it; where that is dropped by the runtime, beats stop and the lease ends.
-    pub(super) fn new(call: CallId, beat: Option<Duration>) -> Self {
+    pub(crate) fn new(call: CallId, beat: Option<Duration>) -> Self {
         let over = Rc::new(Cell::new(false));
         if let Some(beat) = beat {
             let over = over.clone();

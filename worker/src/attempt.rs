@@ -1,13 +1,11 @@
 //! One attempt: what its operation sees of it, and the end at which it is given up.
 
-use ::worker::js_sys::{Array, Error, Reflect, Symbol};
-use ::worker::wasm_bindgen::JsValue;
-use ::worker::{AbortController, AbortSignal, web_sys};
+use forbear::{AttemptNumber, CallId};
+use js_sys::{Array, Error, Reflect, Symbol};
+use wasm_bindgen::JsValue;
+use worker::{AbortController, AbortSignal};
 
-use crate::decision::AttemptNumber;
-use crate::id::CallId;
-
-use super::isolate;
+use crate::isolate;
 
 /// One attempt, as its operation sees it.
 #[derive(Clone, Debug)]
@@ -31,7 +29,7 @@ impl Attempt {
         &self.signal
     }
 
-    /// Says of a [`prepared`](super::Call::prepared) call's attempt that it is really sent now: its latency begins here.
+    /// Says of a [`prepared`](crate::Call::prepared) call's attempt that it is really sent now: its latency begins here.
     pub fn sent(&self) {
         let Self { number, call: Some(call), .. } = *self else { return };
         isolate::say(move |isolate| isolate.sent(call, number));
@@ -39,7 +37,7 @@ impl Attempt {
 
     /// An attempt, and what aborts it. The caller's own signal reaches its body too, for which no call of ours is there any
     /// more: the runtime joins the two. (On other hosts such joints leak; here a signal lives no longer than its request.)
-    pub(super) fn new(
+    pub(crate) fn new(
         number: AttemptNumber,
         call: Option<CallId>,
         caller: Option<&AbortSignal>,
@@ -58,31 +56,31 @@ impl Attempt {
 }
 
 /// Why an attempt is given up, as its signal tells it.
-pub(super) fn timed_out() -> JsValue {
+pub(crate) fn timed_out() -> JsValue {
     let error = Error::new("forbear: it took too long");
     error.set_name(TIMEOUT_ERROR);
     brand(&error, TIMEOUT_ERROR);
     error.into()
 }
 
-pub(super) fn superseded() -> JsValue {
+pub(crate) fn superseded() -> JsValue {
     let error = Error::new("forbear: another attempt has answered, or the caller left");
     error.set_name("AbortError");
     error.into()
 }
 
 /// Marks an error as forbear's own, as the JavaScript package does: stacks around it, in either language, know it by that.
-pub(super) fn brand(error: &JsValue, name: &str) {
+pub(crate) fn brand(error: &JsValue, name: &str) {
     // What cannot be marked is not one of ours.
     let _ = Reflect::set(error, &Symbol::for_("forbear.error"), &name.into());
 }
 
 /// The brand of an error made by any copy of forbear.
-pub(super) fn brand_of(error: &JsValue) -> Option<alloc::string::String> {
+pub(crate) fn brand_of(error: &JsValue) -> Option<String> {
     if !error.is_object() {
         return None;
     }
     Reflect::get(error, &Symbol::for_("forbear.error")).ok()?.as_string()
 }
 
-pub(super) const TIMEOUT_ERROR: &str = "TimeoutError";
+pub(crate) const TIMEOUT_ERROR: &str = "TimeoutError";
