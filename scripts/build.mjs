@@ -3,8 +3,8 @@
 //
 //   target/…/forbear_js.wasm   cargo
 //   target/glue/               wasm-bindgen: forbear_bg.wasm, the types of its exports, and glue that js/src does without
-//   dist/wasm/                 forbear.wasm (after wasm-opt), exports.d.ts (its exports), inline.js (its bytes in
-//                              base64, for hosts that cannot import a .wasm file)
+//   dist/wasm/                 forbear.wasm (after wasm-opt), exports.d.ts (its exports), inline.js (its bytes as
+//                              text, for hosts that cannot import a .wasm file)
 //   dist/**                    tsc: js/src → ES modules and their types
 //   build/test/**              tsc: js/test, only for the tests (build/src is dist/, see linkTestsToDist)
 
@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { aloneIn } from "./alone.mjs";
 import { inRoot, isMain, main, root, run, say, seconds } from "./run.mjs";
 import { ensureNodeModules, ensureRustTarget, ensureWasmBindgen, node22 } from "./setup.mjs";
+import { textOf } from "./text.mjs";
 
 export const tsc = inRoot("node_modules", "typescript", "bin", "tsc");
 
@@ -46,7 +47,7 @@ async function buildWasm(wasmBindgen) {
   const glue = inRoot("target", "glue");
   const dist = inRoot("dist", "wasm");
 
-  const tools = [inRoot("Cargo.lock"), inRoot("package-lock.json"), inRoot("scripts", "build.mjs")];
+  const tools = [inRoot("Cargo.lock"), inRoot("package-lock.json"), inRoot("scripts", "build.mjs"), inRoot("scripts", "text.mjs")];
   await step("wasm", [compiled, ...tools], [dist], async () => {
     say("Binding and shrinking the wasm (10 s)");
     rmSync(glue, { recursive: true, force: true });
@@ -60,8 +61,8 @@ async function buildWasm(wasmBindgen) {
     copyFileSync(join(glue, "forbear_bg.wasm.d.ts"), join(dist, "exports.d.ts"));
     // TypeScript looks here for the type of `import module from "…/forbear.wasm"`.
     write(join(dist, "forbear.d.wasm.ts"), "declare const module: WebAssembly.Module;\nexport default module;\n");
-    write(join(dist, "inline.js"), `export default "${readFileSync(join(dist, "forbear.wasm"), "base64")}";\n`);
-    write(join(dist, "inline.d.ts"), "/** The bytes of forbear.wasm in base64. */\ndeclare const base64: string;\nexport default base64;\n");
+    write(join(dist, "inline.js"), `export default ${JSON.stringify(textOf(readFileSync(join(dist, "forbear.wasm"))))};\n`);
+    write(join(dist, "inline.d.ts"), "/** The bytes of forbear.wasm as text. */\ndeclare const text: string;\nexport default text;\n");
   });
 }
 

@@ -4,7 +4,8 @@
 import { face } from "../face.js";
 import { ConfigError } from "../errors.js";
 import { defaultHost } from "../host.js";
-import base64 from "../wasm/inline.js";
+import text from "../wasm/inline.js";
+import { bytesOf } from "./bytes.js";
 
 export * from "../index.js";
 export const {
@@ -15,7 +16,7 @@ let module: WebAssembly.Module | undefined;
 
 function compileModule(): WebAssembly.Module {
   try {
-    return (module ??= new WebAssembly.Module(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))));
+    return (module ??= new WebAssembly.Module(bytesOf(text)));
   } catch (cause) {
     if (cause instanceof RangeError) throw new ConfigError("there is no room to compile WebAssembly", { cause });
     const cure = "a page needs 'wasm-unsafe-eval' in the script-src of its Content-Security-Policy";
