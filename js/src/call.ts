@@ -18,6 +18,8 @@ export interface Work<T> {
   begin(attempt: Attempt<T>): PromiseLike<T> | T;
   /** How an attempt ended, by what it brought. */
   outcomeOf(attempt: Attempt<T>): number;
+  /** Whether what it brought is read as a response. */
+  isResponse(result: unknown): result is Response;
 }
 
 /** One call, admitted. */

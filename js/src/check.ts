@@ -1,29 +1,33 @@
-// Checks what is given beside a configuration: where guards are built, listeners come, and calls say something for
+// Reads and checks what is given beside a configuration: where guards are built, listeners come, and calls say something for
 // themselves. A call's options are not checked for unknown names: that would cost it more than all they say.
 
 import { isRequest } from "./facts.js";
 import { EVENTS } from "./generated/vocabulary.js";
+import { functionOf, memberOf, namesOf } from "./members.js";
+import type { ExecuteOptions, FetchOptions, Options, RequestScope, RestoreOptions, SharedOptions } from "./types.js";
 import { show, unknownName, wrong } from "./wording.js";
 
-export function checkOptions(options: unknown): void {
-  check("options", options, OPTIONS);
-  const { host = {} } = options as { host?: { readonly [name: string]: unknown } };
-  // A host may have more than what is asked of it.
-  const { now, random, arm, fetch, wallNow, wakesOthers } = host;
-  check("options.host", { now, random, arm, fetch, wallNow, wakesOthers }, HOST);
+export function readOptions(options: unknown): Options {
+  return withHost(read("options", options, OPTIONS));
 }
 
 /** Those of an object that is shared. */
-export function checkSharedOptions(options: unknown): void {
-  check("options", options, { host: OBJECT });
+export function readSharedOptions(options: unknown): SharedOptions {
+  return withHost(read("options", options, { host: OBJECT }));
 }
 
-export function checkScope(scope: unknown): void {
-  check("with", scope, SCOPE);
+/** A host may have more than what is asked of it. */
+function withHost(options: SharedOptions): SharedOptions {
+  if (options.host !== undefined) pick("options.host", options.host, HOST);
+  return options;
 }
 
-export function checkRestore(options: unknown): void {
-  check("restore.options", options, { orders: BOOLEAN });
+export function readScope(scope: unknown): RequestScope {
+  return read("with", scope, SCOPE);
+}
+
+export function readRestore(options: unknown): RestoreOptions {
+  return read("restore.options", options, { orders: BOOLEAN });
 }
 
 export function checkListener(type: unknown, listener: unknown): void {
@@ -32,17 +36,14 @@ export function checkListener(type: unknown, listener: unknown): void {
   if (typeof listener !== "function") throw wrong("listener", listener, "a function");
 }
 
-/** What one call says for itself, but for what is read elsewhere: its timeout, its cost, its signal. */
-export function checkCall(call: unknown): void {
+/** What a call says for itself, with everything that it leaves open. */
+export type CallSettings = { readonly [Name in keyof (FetchOptions & ExecuteOptions)]: (FetchOptions & ExecuteOptions)[Name] | undefined };
+
+/** What one call says for itself. Most calls say nothing. Its timeout, its cost and its signal are checked elsewhere. */
+export function readCall(call: unknown): CallSettings {
+  if (call === undefined || call === null) return NOTHING;
   if (!OBJECT[1](call)) throw wrong("call", call, OBJECT[0]);
-  const { idempotent, retry, key, priority, waitUntil, getBody, prepare } = call as { readonly [name: string]: unknown };
-  checkOne("idempotent", idempotent, BOOLEAN);
-  checkOne("retry", retry, BOOLEAN);
-  checkOne("key", key, NAME);
-  checkOne("priority", priority, BYTE);
-  checkOne("waitUntil", waitUntil, FUNCTION);
-  checkOne("getBody", getBody, FUNCTION);
-  checkOne("prepare", prepare, FUNCTION);
+  return pick("", call as object, CALL, { ...NOTHING }) as CallSettings;
 }
 
 /** What `prepare` gave in a request's place. */
@@ -80,26 +81,39 @@ const OBJECT: Kind = ["an object", (value) => typeof value === "object" && value
 const KEY: Kind = ["a function, or null", (value) => value === null || isFunction(value)];
 const BOOLEAN: Kind = ["true or false", (value) => typeof value === "boolean"];
 const NAME: Kind = ["a string, or null", (value) => value === null || typeof value === "string"];
-const BYTE: Kind = ["a whole number from 0 to 255", (value) => typeof value === "number" && (value & 255) === value];
+const ANY: Kind = ["", () => true];
 const SENDER: Kind = ["a function, or an object that has fetch", (value) => isFunction(value) || isFunction((value as { fetch?: unknown } | null)?.fetch)];
 
 type Kinds = { readonly [name: string]: Kind };
 const OPTIONS: Kinds = { fetch: SENDER, key: KEY, classify: FUNCTION, host: OBJECT };
 const HOST: Kinds = { now: FUNCTION, random: FUNCTION, arm: FUNCTION, fetch: FUNCTION, wallNow: FUNCTION, wakesOthers: FUNCTION };
 const SCOPE: Kinds = { fetch: SENDER, waitUntil: FUNCTION };
+const CALL: Kinds = {
+  idempotent: BOOLEAN, retry: BOOLEAN, key: NAME, timeout: ANY, waitUntil: FUNCTION, cost: ANY, getBody: FUNCTION, prepare: FUNCTION, signal: ANY,
+};
+/** One shape for all calls, in which every name stands: nothing is looked for on a prototype. */
+const NOTHING: CallSettings = {
+  idempotent: undefined, retry: undefined, key: undefined, timeout: undefined, waitUntil: undefined, cost: undefined, getBody: undefined,
+  prepare: undefined, signal: undefined,
+};
 const MOST_PERMITS = 2 ** 32 - 1;
 const WORDS = 2 ** 53;
 
-/** Scopes are made for every request, so nothing is built unless something is wrong. */
-function check(path: string, given: unknown, kinds: Kinds): void {
+function read(path: string, given: unknown, kinds: Kinds): object {
   if (!OBJECT[1](given)) throw wrong(path, given, OBJECT[0]);
-  for (const name in given as object) {
-    const value = (given as { readonly [name: string]: unknown })[name];
-    if (!Object.hasOwn(kinds, name)) throw unknownName(`${path}.${name}`, value, name, Object.keys(kinds));
-    if (value !== undefined && !kinds[name]![1](value)) throw wrong(`${path}.${name}`, value, kinds[name]![0]);
+  for (const name of namesOf(given as object, (name) => Object.hasOwn(kinds, name))) {
+    if (!Object.hasOwn(kinds, name)) throw unknownName(`${path}.${name}`, memberOf(given as object, name), name, Object.keys(kinds));
   }
+  return pick(path, given as object, kinds);
 }
 
-function checkOne(path: string, value: unknown, [allowed, fits]: Kind): void {
-  if (value !== undefined && !fits(value)) throw wrong(path, value, allowed);
+/** Those members that are known, each of its kind. All of them stand in what is picked, so that no prototype is asked later. */
+function pick(path: string, given: object, kinds: Kinds, picked: { [name: string]: unknown } = {}): object {
+  for (const name in kinds) {
+    const [allowed, fits] = kinds[name]!;
+    const value = kinds[name] === SENDER ? memberOf(given, name) : functionOf(given, name);
+    if (value !== undefined && !fits(value)) throw wrong(path === "" ? name : `${path}.${name}`, value, allowed);
+    picked[name] = value;
+  }
+  return picked;
 }

@@ -4,6 +4,7 @@
 import { readDuration, showDuration } from "./duration.js";
 import { ConfigError } from "./errors.js";
 import { ATTEMPT_TIMEOUT_MS, BUDGET_READS, CONFIG_REASONS, FIGURES, OPTIONS, POLICIES, type OptionSpec } from "./generated/vocabulary.js";
+import { memberOf, namesOf } from "./members.js";
 import { SharedObject, type Settings, type Value } from "./shared.js";
 import { unknownName, wrong } from "./wording.js";
 
@@ -145,7 +146,8 @@ function read(config: unknown, root: string, whole: Place): Settings {
       values.push({ policy: option.policy, option: option.option, number: toNumber(option.spec, given), given });
     } else if (below.size > 0 && (given !== false || policies.length === 0 || path === root)) {
       if (typeof given !== "object" || given === null || Array.isArray(given)) throw wrong(path, given, section(place, path !== root));
-      const entries = Object.entries(given).filter(([, value]) => value !== undefined);
+      const names = [...namesOf(given, (name) => below.has(name))];
+      const entries = names.map((name) => [name, memberOf(given, name)] as const).filter(([, value]) => value !== undefined);
       // Where policies share a section, naming an option turns its policy on; naming none turns on all of them.
       if (policies.length === 1 || entries.length === 0) for (const policy of policies) on.add(policy);
       for (const [name, value] of entries) {

@@ -1,9 +1,10 @@
 // The functions users call. Each entry (entry/) gives it the engine's module and a host; nothing happens until something is built.
 
-import { checkOptions, checkSharedOptions, timeOf, wordOf } from "./check.js";
+import { readOptions, readScope, readSharedOptions, timeOf, wordOf } from "./check.js";
 import { Engine } from "./engine.js";
 import { StackGuard } from "./guard.js";
 import type { OwnHost } from "./host.js";
+import { memberOf } from "./members.js";
 import { methodOf } from "./method.js";
 import { NamedBudget, NamedObject } from "./objects.js";
 import { Stacks } from "./stacks.js";
@@ -53,14 +54,14 @@ export function face(home: Home): Face {
   const makes = <Policy extends keyof Readings, Made>(
     Made: new (engine: Engine, policy: Policy, maker: string, config: object) => Made, policy: Policy, maker: string = policy,
   ) => (config: object = {}, options: SharedOptions = {}): Made => {
-    checkSharedOptions(options);
-    return new Made(partFor(options.host).engine, policy, maker, config);
+    const { host } = readSharedOptions(options);
+    return new Made(partFor(host).engine, policy, maker, config);
   };
 
-  const forbear = (config: Config, options: Options = {}): Guard => {
-    checkOptions(options);
+  const forbear = (config: Config, given: Options = {}): Guard => {
+    const options = readOptions(given);
     const { engine, stacks } = partFor(options.host);
-    return new StackGuard({ engine, stack: stacks.of(config), classify: options.classify }, options, {});
+    return new StackGuard({ engine, stack: stacks.of(config), classify: options.classify }, options, readScope({}));
   };
 
   return {
@@ -84,8 +85,7 @@ interface Part {
 function hostOf(standard: OwnHost, given: Partial<Host>): OwnHost {
   const host: Record<string, unknown> = { ...standard };
   for (const name of ["now", "random", "arm", "fetch", "wallNow", "wakesOthers"] as const) {
-    const method: unknown = methodOf(given, name);
-    if (typeof method === "function") host[name] = method;
+    if (typeof memberOf(given, name) === "function") host[name] = methodOf(given, name);
   }
   const made = host as unknown as OwnHost;
   const { now, random } = made;

@@ -1,7 +1,7 @@
 // What a request says about itself, before its first attempt: whose state it meets, who may repeat it, and whether its
 // body can be sent again. Nothing is cloned or read.
 
-import type { CallOptions, FetchOptions } from "./types.js";
+import type { CallSettings } from "./check.js";
 
 /** Bits 0–1 of a call's flags: who may send the request again though it may have been processed. */
 export const ONLY_UNPROCESSED = 0;
@@ -15,12 +15,12 @@ const PREPARED = 8;
 /** Bit 4: it is one attempt, whatever happens. */
 const SINGLE = 16;
 
-export function flagsOf(repeat: number, replayable: boolean, { idempotent, retry, priority }: CallOptions): number {
+export function flagsOf(repeat: number, replayable: boolean, { idempotent, retry }: CallSettings): number {
   const word = idempotent === undefined ? repeat : idempotent ? FREELY : ONLY_UNSENT;
-  return word | (replayable ? REPLAYABLE : 0) | (retry === false ? SINGLE : 0) | (priority ?? 0) << 8;
+  return word | (replayable ? REPLAYABLE : 0) | (retry === false ? SINGLE : 0);
 }
 
-export function flagsOfRequest(input: RequestInfo | URL, init: RequestInit | undefined, options: FetchOptions, prepared: boolean): number {
+export function flagsOfRequest(input: RequestInfo | URL, init: RequestInit | undefined, options: CallSettings, prepared: boolean): number {
   const request = isRequest(input) ? input : undefined;
   const method = init?.method ?? request?.method ?? "GET";
   let repeat = ONLY_UNPROCESSED;

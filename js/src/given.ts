@@ -2,7 +2,10 @@
 // an instance of a class), what can be read only once is read once, and where attempts may be repeated none of it changes
 // between them. Bodies are not copied.
 
+import type { CallSettings } from "./check.js";
+import { ConfigError } from "./errors.js";
 import { isRequest } from "./facts.js";
+import { memberOf } from "./members.js";
 import type { FetchInput } from "./types.js";
 
 /** As fetch does, takes anything for a URL that makes a string. */
@@ -13,13 +16,13 @@ export function inputOf(input: unknown, repeating: boolean): FetchInput {
 
 export function initOf(init: RequestInit | null | undefined, repeating: boolean): RequestInit | undefined {
   if (init === undefined || init === null) return undefined;
+  refuseOptions(init);
   const given = init.headers;
   const headers = headersOf(given, repeating);
-  const prototype: unknown = Object.getPrototypeOf(init);
-  const inherits = prototype !== Object.prototype && prototype !== null;
-  if (!inherits && !repeating && headers === given) return init;
+  const isWhole = hasAllAsItsOwn(init);
+  if (isWhole && !repeating && headers === given) return init;
   const own: Members = { ...init };
-  if (inherits) {
+  if (!isWhole) {
     for (const name of MEMBERS) {
       const value = (init as Members)[name];
       if (value !== undefined) own[name] = value;
@@ -29,6 +32,34 @@ export function initOf(init: RequestInit | null | undefined, repeating: boolean)
   }
   if (headers !== undefined) own["headers"] = headers;
   return own as RequestInit;
+}
+
+/** Whether a copy of it has all that fetch would read: of a class, or of a proxy that answers for more than it lists, it has not. */
+function hasAllAsItsOwn(init: RequestInit): boolean {
+  const prototype: unknown = Object.getPrototypeOf(init);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  const { method, headers, body, signal } = init;
+  return isListed(init, "method", method) && isListed(init, "headers", headers) && isListed(init, "body", body) && isListed(init, "signal", signal);
+}
+
+function isListed(init: RequestInit, name: keyof RequestInit, value: unknown): boolean {
+  return value === undefined || propertyIsEnumerable.call(init, name);
+}
+
+/**
+ * A call's own options are its last argument. In an init nobody would read them, and a charge might be made twice. Only those
+ * are refused that no runtime and no wrapper of fetch has: ofetch puts its own `retry` and `timeout` there, Nuxt its `key`.
+ */
+function refuseOptions(init: object): void {
+  const { idempotent, cost, getBody, prepare, waitUntil, timeout } = init as CallSettings;
+  const isLong = typeof timeout === "string"; // others give milliseconds
+  if (idempotent === undefined && cost === undefined && getBody === undefined && prepare === undefined && waitUntil === undefined && !isLong) return;
+  for (const name of ["idempotent", "cost", "getBody", "prepare", "waitUntil", ...(isLong ? ["timeout"] : [])]) {
+    const value = memberOf(init, name);
+    if (value === undefined) continue;
+    const allowed = `it among the options of the call: fetch(input, init, { ${name} })`;
+    throw new ConfigError(`init.${name}: fetch does not read it; expected ${allowed}`, { path: `init.${name}`, value, allowed });
+  }
 }
 
 /** One more of the same, for a fetch that changes what it is given. */
@@ -44,6 +75,8 @@ function headersOf(headers: unknown, repeating: boolean): unknown {
   if (Symbol.iterator in headers) return [...(headers as Iterable<unknown>)];
   return repeating ? { ...headers } : headers;
 }
+
+const { propertyIsEnumerable } = Object.prototype;
 
 type Members = Record<string, unknown>;
 

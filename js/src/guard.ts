@@ -1,7 +1,7 @@
 // Guards: what users hold.
 
 import type { Site, Work } from "./call.js";
-import { checkCall, checkListener, checkRestore, checkScope, permitsOf } from "./check.js";
+import { checkListener, permitsOf, readCall, readRestore, readScope, type CallSettings } from "./check.js";
 import { readTimeout } from "./config.js";
 import { drive } from "./driver.js";
 import { AFTER_FAILURE, asSignal, flagsOf, flagsOfRequest, originOf, signalOf } from "./facts.js";
@@ -14,7 +14,7 @@ import { Operation, type Operate } from "./operation.js";
 import { Sending, type Sender } from "./sending.js";
 import { restoreSnapshot, takeSnapshot } from "./snapshot.js";
 import type {
-  BreakerHandle, CallOptions, EventOf, EventType, ExecuteOptions, Fetch, FetchOptions, Guard, GuardEvent, Metrics, Options, RequestScope, Restored, RestoreOptions,
+  BreakerHandle, EventOf, EventType, ExecuteOptions, Fetch, FetchOptions, Guard, GuardEvent, Metrics, Options, RequestScope, Restored, RestoreOptions,
 } from "./types.js";
 import { wrong } from "./wording.js";
 
@@ -40,7 +40,7 @@ export class StackGuard implements Guard {
       const { stack } = this.#site;
       const { key } = this.#options;
       const sender = this.#sender;
-      const options = optionsOf(givenOptions);
+      const options = readCall(givenOptions);
       const input = inputOf(givenInput, stack.repeating);
       const init = initOf(givenInit, stack.repeating);
       const signal = signalOf(input, init);
@@ -58,7 +58,7 @@ export class StackGuard implements Guard {
   execute<T>(operation: Operate<T>, givenOptions?: ExecuteOptions | null): Promise<T> {
     try {
       if (typeof operation !== "function") throw wrong("execute", operation, "a function");
-      const options: ExecuteOptions = optionsOf(givenOptions);
+      const options = readCall(givenOptions);
       const { timeout, key = null } = options;
       const signal = asSignal(options.signal);
       // An operation need not heed its signal; only in a race does the caller's leaving end the call at once.
@@ -70,8 +70,8 @@ export class StackGuard implements Guard {
   }
 
   with(scope: RequestScope): Guard {
-    checkScope(scope);
-    return new StackGuard(this.#site, this.#options, { ...this.#scope, ...scope });
+    const { fetch = this.#scope.fetch, waitUntil = this.#scope.waitUntil } = readScope(scope);
+    return new StackGuard(this.#site, this.#options, { fetch, waitUntil });
   }
 
   on<Type extends EventType | "*">(type: Type, listener: (event: EventOf<Type>) => void): () => void {
@@ -89,8 +89,7 @@ export class StackGuard implements Guard {
 
   restore(bytes: Uint8Array, options: RestoreOptions = {}): Restored | false {
     if (!ArrayBuffer.isView(bytes)) throw wrong("restore", bytes, "a Uint8Array");
-    checkRestore(options);
-    return restoreSnapshot(this.#site, bytes, options.orders === true);
+    return restoreSnapshot(this.#site, bytes, readRestore(options).orders === true);
   }
 
   breaker(key: string | null = null): BreakerHandle {
@@ -115,7 +114,7 @@ export class StackGuard implements Guard {
   }
 
   #drive<T>(
-    work: Work<T>, key: string | null, flags: number, signal: AbortSignal | undefined, racing: boolean, options: CallOptions,
+    work: Work<T>, key: string | null, flags: number, signal: AbortSignal | undefined, racing: boolean, options: CallSettings,
   ): Promise<T> {
     const { timeout, cost, waitUntil = this.#scope.waitUntil } = options;
     const timeoutMs = timeout === undefined ? -1 : readTimeout(timeout);
@@ -124,13 +123,6 @@ export class StackGuard implements Guard {
     if (waitUntil !== undefined) anchor(waitUntil, promise);
     return promise;
   }
-}
-
-/** Most calls have nothing to say for themselves. */
-function optionsOf<Options extends CallOptions>(given: Options | null | undefined): Options {
-  if (given === undefined || given === null) return NO_OPTIONS as Options;
-  checkCall(given);
-  return given;
 }
 
 /** A fetch to be called as a plain function: a service binding's own must be called on its binding. */
@@ -148,5 +140,3 @@ function anchor(waitUntil: (promise: Promise<unknown>) => void, promise: Promise
 }
 
 type Input = RequestInfo | URL;
-
-const NO_OPTIONS: CallOptions = {};

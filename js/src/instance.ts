@@ -2,6 +2,7 @@
 // as they are, without wasm-bindgen's glue, which keeps one instance per process and cannot replace one that has died.
 
 import * as AT from "./answer.js";
+import { ConfigError } from "./errors.js";
 import type { FactSpec } from "./generated/vocabulary.js";
 import type * as raw from "./wasm/exports.js";
 
@@ -16,7 +17,7 @@ export class Instance {
   #bytes!: Uint8Array;
 
   constructor(module: WebAssembly.Module, firstGeneration: number) {
-    const instance = new WebAssembly.Instance(module, IMPORTS);
+    const instance = instantiate(module);
     // A copy: engines look properties up faster in a plain object than in the exports' own, which is frozen.
     this.exports = { ...(instance.exports as unknown as Exports) };
     this.exports.__wbindgen_start();
@@ -71,6 +72,15 @@ export class Instance {
     const { buffer } = this.exports.memory;
     this.#numbers = new Float64Array(buffer, this.#answerAt, AT.BYTES / 8);
     this.#bytes = new Uint8Array(buffer, this.#answerAt, AT.BYTES);
+  }
+}
+
+function instantiate(module: WebAssembly.Module): WebAssembly.Instance {
+  try {
+    return new WebAssembly.Instance(module, IMPORTS);
+  } catch (cause) {
+    const why = cause instanceof RangeError ? "there is no room for its memory" : "see the cause";
+    throw new ConfigError(`the engine could not be started: ${why}`, { cause });
   }
 }
 

@@ -1,7 +1,7 @@
 // Any operation of the caller's, as a call does it.
 
 import { FULFILLED, type Attempt, type Work } from "./call.js";
-import { afterRedirects, outcomeOfError, outcomeOfValue, TRANSIENT, UNSENT } from "./outcome.js";
+import { afterRedirects, isResponse, outcomeOfError, outcomeOfResponse, SUCCESS, TRANSIENT, UNSENT } from "./outcome.js";
 import type { Attempt as AttemptContext } from "./types.js";
 
 export type Operate<T> = (attempt: AttemptContext) => PromiseLike<T> | T;
@@ -20,7 +20,13 @@ export class Operation<T> implements Work<T> {
 
   /** Nothing that an operation ends with says that it has done nothing: a connection refused may be its last step's. */
   outcomeOf({ state, result }: Attempt<T>): number {
-    const outcome = state === FULFILLED ? afterRedirects(outcomeOfValue(result), result) : outcomeOfError(result);
+    if (state === FULFILLED && !isResponse(result)) return SUCCESS;
+    const outcome = state === FULFILLED ? afterRedirects(outcomeOfResponse(result as Response), result as Response) : outcomeOfError(result);
     return outcome === UNSENT || outcome === 521 || outcome === 523 ? TRANSIENT : outcome;
+  }
+
+  /** What an operation makes of a response, with a status or without one, is its own. */
+  isResponse(result: unknown): result is Response {
+    return isResponse(result);
   }
 }

@@ -37,19 +37,17 @@ export function classified(classify: Classify, settled: Settled, attempt: number
   throw wrong("options.classify()", said, `one of ${VERDICTS.join(", ")}, a status from 100 to 599, or undefined`);
 }
 
-/** The status of a response; 0, a success, for an opaque one and for any other value. */
-export function outcomeOfValue(value: unknown): number {
-  if (!isResponse(value)) return SUCCESS;
-  const { status } = value;
-  return typeof status === "number" ? status : SUCCESS;
+/** The status of a response; 0, a success, for an opaque one and for what says no status. */
+export function outcomeOfResponse({ status }: Response): number {
+  return Number.isInteger(status) && status >= 100 && status <= 999 ? status : SUCCESS;
 }
 
 /**
  * A response's outcome, marked where it came after redirects from `called`: whoever answered, the first server may have done
  * what was asked. Where nobody knows what was called, it was all one thing.
  */
-export function afterRedirects(outcome: number, value: unknown, called?: string): number {
-  if (outcome < 400 || !isResponse(value) || !value.redirected) return outcome;
+export function afterRedirects(outcome: number, value: Response, called?: string): number {
+  if (outcome < 400 || !value.redirected) return outcome;
   return outcome | REDIRECTED | (called === undefined || originOf(called) === originOf(value.url) ? SAME_ORIGIN : 0);
 }
 
@@ -60,6 +58,16 @@ export function isResponse(value: unknown): value is Response {
     return value instanceof Response || Object.prototype.toString.call(value) === "[object Response]";
   } catch {
     return false; // a proxy that does not want to be asked
+  }
+}
+
+/** What a fetch gives in a response's place, such as a test's plain object, is one as soon as it has a status. */
+export function hasStatus(value: unknown): value is Response {
+  if (isResponse(value)) return true;
+  try {
+    return typeof value === "object" && typeof (value as Response | null)?.status === "number";
+  } catch {
+    return false; // as above
   }
 }
 

@@ -8,7 +8,6 @@ import { placeOf, type Engine } from "./engine.js";
 import { RejectedError, TimeoutError } from "./errors.js";
 import { POLICIES, REFUSAL_REASONS, STOP_REASONS } from "./generated/vocabulary.js";
 import { holdToEnd } from "./held.js";
-import { isResponse } from "./outcome.js";
 import { abandon, leave, report, settle, start, waitAfter } from "./steps.js";
 import type { StopReason } from "./types.js";
 
@@ -198,13 +197,20 @@ export class Race<T> implements Follower {
 
   #ended(attempt: Attempt<T>, state: number, result: unknown): void {
     if (attempt.state !== RUNNING) {
-      if (state === FULFILLED) discard(result); // late
+      if (state === FULFILLED) this.#tellStale(attempt, result);
       return;
     }
     attempt.state = state;
     attempt.result = result;
     const decision = settle(attempt);
     if (!this.#over) this.#obey(decision, attempt); // a classifier may have aborted us
+  }
+
+  /** An answer for which it is too late. */
+  #tellStale({ attempt }: Attempt<T>, result: unknown): void {
+    const { key, site: { engine: { events }, stack } } = this.#call;
+    discard(result);
+    if (events.listening) events.tell(stack, "stale", { key, policy: undefined, attempt });
   }
 
   /** The timer has rung. */
@@ -325,7 +331,7 @@ export class Race<T> implements Follower {
     attempt.state = DROPPED;
     this.#discarded = result;
     try {
-      if (state === FULFILLED && isResponse(result)) this.#discarded = { status: result.status, headers: result.headers };
+      if (state === FULFILLED && this.#call.work.isResponse(result)) this.#discarded = { status: result.status, headers: result.headers };
     } catch {
       // It cannot be read.
     }

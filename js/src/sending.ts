@@ -1,14 +1,14 @@
 // A request, as a call sends it, attempt by attempt.
 
 import { FULFILLED, type Attempt, type Work } from "./call.js";
-import { checkRequest } from "./check.js";
+import { checkRequest, type CallSettings } from "./check.js";
 import { flagsOfRequest, isRequest } from "./facts.js";
 import { copyOf } from "./given.js";
 import { isAbout } from "./hop.js";
 import { isMistaken } from "./mistake.js";
-import { afterRedirects, DEFECT, hasCode, INCONCLUSIVE, outcomeOfError, outcomeOfValue, TRANSIENT, UNSENT } from "./outcome.js";
+import { afterRedirects, DEFECT, hasCode, hasStatus, INCONCLUSIVE, outcomeOfError, outcomeOfResponse, SUCCESS, TRANSIENT, UNSENT } from "./outcome.js";
 import { leaves } from "./steps.js";
-import type { Fetch, FetchInput, FetchOptions } from "./types.js";
+import type { Fetch, FetchInput } from "./types.js";
 
 /** What sends a guard's requests. */
 export interface Sender {
@@ -29,10 +29,10 @@ export class Sending implements Work<Response> {
   readonly sender: Sender;
   readonly input: FetchInput;
   readonly init: RequestInit | undefined;
-  readonly options: FetchOptions;
+  readonly options: CallSettings;
   readonly racing: boolean;
 
-  constructor(sender: Sender, input: FetchInput, init: RequestInit | undefined, options: FetchOptions, racing: boolean) {
+  constructor(sender: Sender, input: FetchInput, init: RequestInit | undefined, options: CallSettings, racing: boolean) {
     this.sender = sender;
     this.input = input;
     this.init = init;
@@ -51,12 +51,17 @@ export class Sending implements Work<Response> {
   outcomeOf(attempt: Attempt<Response>): number {
     const { state, result, isDefect } = attempt;
     if (state === FULFILLED) {
-      const outcome = outcomeOfValue(result);
+      if (!hasStatus(result)) return SUCCESS;
+      const outcome = outcomeOfResponse(result);
       return outcome < 400 ? outcome : afterRedirects(outcome, result, urlIn(this.#sentBy(attempt)));
     }
     if (isDefect) return DEFECT;
     const outcome = outcomeOfError(result);
     return outcome === TRANSIENT || outcome === UNSENT ? this.#outcomeOfFault(outcome, attempt) : outcome;
+  }
+
+  isResponse(result: unknown): result is Response {
+    return hasStatus(result);
   }
 
   /** What only a look at the request tells: whether it is to blame, and where redirects are followed, whose fault it is. */

@@ -4,6 +4,7 @@
 import { fingerprint, readStack } from "./config.js";
 import type { Engine } from "./engine.js";
 import { ConfigError } from "./errors.js";
+import { memberOf } from "./members.js";
 import { Stack } from "./stack.js";
 import type { Config } from "./types.js";
 import { wrong } from "./wording.js";
@@ -21,7 +22,7 @@ export class Stacks {
   /** The stack for a configuration. */
   of(config: Config): Stack {
     const settings = readStack(config);
-    const { name } = config;
+    const name = memberOf(config, "name");
     if (name !== undefined && (typeof name !== "string" || name === "")) throw wrong("name", name, "a string that is not empty");
     const print = `${JSON.stringify(name)}${fingerprint(settings)}`;
     const { length } = this.#engine.stacks;

@@ -42,7 +42,7 @@ export function settle<T>(attempt: Attempt<T>): number {
     const said = classify && saidBy(classify, attempt);
     outcome = said ?? call.work.outcomeOf(attempt);
     if (!fulfilled) retryAfterMs = retryAfterOfError(result);
-    else if (outcome >= 400 && isResponse(result)) retryAfterMs = engine.retryAfterOf(result);
+    else if (outcome >= 400 && call.work.isResponse(result)) retryAfterMs = engine.retryAfterOf(result);
   } catch {
     // It cannot be read any further.
   }
@@ -93,7 +93,7 @@ export function waitAfter(stopReason: StopReason, engine: Engine): number | unde
 
 export function report<T>(call: Call<T>, result: unknown, attempts: number, stopReason: StopReason, retryAfterMs?: number): void {
   const { startedAt, key, site: { engine, stack } } = call;
-  if (!isError(result) && !isResponse(result)) return;
+  if (!isError(result) && !call.work.isResponse(result)) return;
   const told = { attempts, elapsedMs: Math.max(0, engine.now - startedAt), stopReason, stack: stack.name, key };
   tell(result, retryAfterMs === undefined ? told : { ...told, retryAfterMs });
 }

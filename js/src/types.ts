@@ -235,8 +235,6 @@ export interface CallOptions {
   waitUntil?: (promise: Promise<unknown>) => void;
   /** How many permits the call costs where permits are counted. */
   cost?: number;
-  /** How much the call matters, 0 to 255. No policy reads it yet. */
-  priority?: number;
 }
 
 export interface FetchOptions extends CallOptions {

@@ -63,6 +63,37 @@ test("where there is no room for WebAssembly, building a guard says that and not
   assert.equal(stdout, "true; there is no room to compile WebAssembly; RangeError");
 });
 
+test("where WebAssembly cannot be compiled for another reason, building a guard does not blame a page's policy", async () => {
+  for (const made of ['new WebAssembly.CompileError("WebAssembly.Module(): expected magic word")', 'new TypeError("WebAssembly is not there")']) {
+    const { stdout } = await script(`
+      const { forbear, ConfigError } = await import(${JSON.stringify(entry)});
+      WebAssembly.Module = class { constructor() { throw ${made}; } };
+      try { forbear({ retry: {} }); } catch (error) {
+        process.stdout.write([error instanceof ConfigError, error.message, error.cause instanceof Error].join("; "));
+      }
+    `);
+    assert.equal(stdout, "true; this host could not compile WebAssembly: see the cause; true");
+  }
+});
+
+test("where the engine cannot be started, building a guard or an object says so, with the cause", async () => {
+  for (const [made, why] of [["new RangeError('WebAssembly.Instance(): Out of memory')", "there is no room for its memory"], ["new WebAssembly.LinkError('x')", "see the cause"]]) {
+    const { stdout } = await script(`
+      const { forbear, retryBudget, ConfigError } = await import(${JSON.stringify(entry)});
+      const { Instance } = WebAssembly;
+      WebAssembly.Instance = class { constructor() { throw ${made}; } };
+      for (const make of [() => forbear({ retry: {} }), () => retryBudget()]) {
+        try { make(); } catch (error) {
+          process.stdout.write([error instanceof ConfigError, error.message, error.cause instanceof Error].join("; ") + "\\n");
+        }
+      }
+      WebAssembly.Instance = Instance;
+      forbear({ retry: {} }); // there is room again
+    `);
+    assert.equal(stdout, Array(2).fill(`true; the engine could not be started: ${why}; true`).join("\n"));
+  }
+});
+
 test("a process whose calls are done ends by itself, though their timeouts were far away", async () => {
   const { stdout, ms } = await script(`
     const { forbear } = await import(${JSON.stringify(entry)});

@@ -103,7 +103,6 @@ test("what one call says for itself is refused where it cannot be: which option,
   const stack = guard({ rateLimiter: { rate: 5 }, retry: {} }, { fetch: upstream.fetch });
   const allowed = {
     cost: "a whole number from 0",
-    priority: "a whole number from 0 to 255",
     key: "a string, or null",
     idempotent: "true or false",
     timeout: 'a number of ms, or "250ms", "10s", "2m", "1h"',
@@ -113,7 +112,6 @@ test("what one call says for itself is refused where it cannot be: which option,
   };
   const wrong: { [option in keyof typeof allowed]: unknown[] } = {
     cost: [NaN, Infinity, -1, 1.9, "1", 1n, Symbol("s"), null, {}],
-    priority: [-1, 256, 2 ** 32, 0.5, NaN, Infinity, "1", 1n, Symbol("s"), null, {}],
     key: [5, 5n, true, Symbol("s"), {}, [], () => "k"],
     idempotent: [0, 1, "false", null, {}],
     timeout: [-1, NaN, "-5s", "soon", 5n, Symbol("s"), null, false, {}],
@@ -145,9 +143,8 @@ test("the ends of what one call may say for itself are allowed, and undefined is
   const { guard } = shim();
   const stack = guard({ breaker: {} }, { fetch: new Upstream(status(200)).fetch });
   for (const cost of [0, -0, 1, 2 ** 32, Number.MAX_SAFE_INTEGER, 1e300]) assert.equal((await stack.fetch("https://a.example/", {}, { cost })).status, 200);
-  for (const priority of [0, -0, 255]) assert.equal(await stack.execute(() => 1, { priority }), 1);
   for (const timeout of [0.5, 2 ** 40, "1h"] as const) assert.equal(await stack.execute(() => 1, { timeout }), 1);
-  const none = { cost: undefined, priority: undefined, key: undefined, idempotent: undefined, timeout: undefined, waitUntil: undefined, getBody: undefined };
+  const none = { cost: undefined, key: undefined, idempotent: undefined, timeout: undefined, waitUntil: undefined, getBody: undefined };
   assert.equal((await stack.fetch("https://a.example/", {}, none as never)).status, 200);
 });
 

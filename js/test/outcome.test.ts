@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OUTCOMES } from "../src/generated/vocabulary.js";
-import { classified, outcomeOfError, outcomeOfValue } from "../src/outcome.js";
+import { FULFILLED, type Attempt } from "../src/call.js";
+import { Operation } from "../src/operation.js";
+import { classified, outcomeOfError } from "../src/outcome.js";
 import { ConfigError, RejectedError, TimeoutError } from "../src/index.js";
 import { reasonOf } from "./support/host.js";
 import { shim } from "./support/shim.js";
@@ -149,10 +151,11 @@ test("what is thrown need not be an error", () => {
   for (const thrown of [undefined, null, "words", 7, Symbol("s"), {}, [], () => {}]) assert.equal(read(thrown), "transient");
 });
 
-test("only a response is read as HTTP: any other value is a success", () => {
-  for (const value of [undefined, null, 503, "503", { status: 503 }, { ok: false, statusCode: 500 }, []]) assert.equal(outcomeOfValue(value), 0);
-  assert.equal(outcomeOfValue(new Response(null, { status: 503 })), 503);
-  assert.equal(outcomeOfValue(Response.error()), 0, "opaque ones say nothing");
+test("of an operation only a response is read as HTTP: any other value is a success", () => {
+  const of = (result: unknown): number => new Operation<unknown>(() => 1).outcomeOf({ state: FULFILLED, result } as Attempt<unknown>);
+  for (const value of [undefined, null, 503, "503", { status: 503 }, { ok: false, statusCode: 500 }, []]) assert.equal(of(value), 0);
+  assert.equal(of(new Response(null, { status: 503 })), 503);
+  assert.equal(of(Response.error()), 0, "opaque ones say nothing");
 });
 
 test("a classifier reads results its own way: a verdict, a status, or nothing", () => {

@@ -20,6 +20,12 @@ function compileModule(): WebAssembly.Module {
   } catch (cause) {
     if (cause instanceof RangeError) throw new ConfigError("there is no room to compile WebAssembly", { cause });
     const cure = "a page needs 'wasm-unsafe-eval' in the script-src of its Content-Security-Policy";
-    throw new ConfigError(`this host may not compile WebAssembly; ${cure}`, { cause });
+    const why = isForbidden(cause) ? `this host may not compile WebAssembly; ${cure}` : "this host could not compile WebAssembly: see the cause";
+    throw new ConfigError(why, { cause });
   }
+}
+
+/** Words of all engines for a policy that forbids it, a page's or an embedder's. */
+function isForbidden(error: unknown): boolean {
+  return /policy|CSP|unsafe-eval|refused to|disallowed|blocked/i.test(String(error));
 }

@@ -26,7 +26,7 @@ export const inner: Fetch = fetch;
 
 export async function use(signal: AbortSignal): Promise<Report | undefined> {
   const response: Response = await guard.fetch(new URL("https://a.example/"), { method: "POST", body: "x", signal }, {
-    idempotent: true, key: "tenant", timeout: "5s", cost: 1, priority: 2,
+    idempotent: true, key: "tenant", timeout: "5s", cost: 1,
     getBody: () => "fresh",
     prepare: (request) => void request.headers.set("authorization", "Bearer …"),
   });
