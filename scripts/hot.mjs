@@ -21,7 +21,7 @@ main(async () => {
   const { executor, withResolvers } = await whoGoesOn({ times: 100_000 });
   const went = (statuses) => statuses.filter((status) => status === 200).length;
   say(`Without forbear, after 100,000 of them: of ten requests ${went(executor)} go on after \`new Promise\`, ${went(withResolvers)} after \`Promise.withResolvers\``);
-  if (went(executor) === 10) say("This workerd has mended its fault: `deferred` of workersHost may be as elsewhere (js/src/host.ts)");
+  if (went(executor) === 10) say("This workerd has mended its fault: `deferred` of workersHost may be as elsewhere (js/src/host/host.ts)");
 
   let failed = went(withResolvers) < 10;
   for (const [where, objects] of [["a Worker", 0], [`${OBJECTS} Durable Objects`, OBJECTS]]) {

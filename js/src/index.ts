@@ -1,4 +1,4 @@
-// What every entry (entry/) exports beside the functions that face.ts makes for it.
+// What every entry (entry/) exports beside the functions that guards/makers.ts makes for it.
 
 export { ConfigError, RejectedError, TimeoutError } from "./errors.js";
 export { reportOf } from "./report.js";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, mock, test } from "node:test";
-import { RunningClock } from "../src/clock.js";
+import { RunningClock } from "../src/host/clock.js";
 
 const runtimes = { performance, setTimeout };
 let now = 0;

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isRacing, readShared, readStack } from "../src/config.js";
+import { isRacing, readShared, readStack } from "../src/config/read.js";
 import { ConfigError, reportOf, type RejectedError } from "../src/index.js";
-import { readDuration } from "../src/duration.js";
+import { readDuration } from "../src/config/duration.js";
 import { DEFAULTS, OPTIONS, POLICIES } from "../src/generated/vocabulary.js";
-import { SharedObject } from "../src/shared.js";
+import { SharedObject } from "../src/config/settings.js";
 import type { Config, Duration } from "../src/types.js";
 import { reasonOf } from "./support/host.js";
 import { shim } from "./support/shim.js";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { reportOf, type RejectedError } from "../src/index.js";
-import type { StackGuard } from "../src/guard.js";
+import type { StackGuard } from "../src/guards/guard.js";
 import { FakeHost, quiet, reasonOf, standOf } from "./support/host.js";
 import { shim } from "./support/shim.js";
 import { countingSignal, status, Upstream } from "./support/upstream.js";

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { circuitBreaker, ConfigError, forbear, RejectedError } from "../src/entry/inline.js";
-import { defaultHost } from "../src/host.js";
-import { KeyNames } from "../src/keys.js";
+import { defaultHost } from "../src/host/host.js";
+import { KeyNames } from "../src/engine/keys.js";
 import type { FetchOptions } from "../src/types.js";
 import { FakeHost, reasonOf } from "./support/host.js";
 import { shim } from "./support/shim.js";

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { reportOf, TimeoutError } from "../src/index.js";
-import { face } from "../src/face.js";
+import { makersFor } from "../src/guards/makers.js";
 import { DEFAULTS } from "../src/generated/vocabulary.js";
 import { FakeHost, quiet, reasonOf, standOf } from "./support/host.js";
 import { engineModule, faceOn, shim, trap } from "./support/shim.js";
@@ -130,7 +130,7 @@ test("a call without an engine keeps its limits: of the attempt, of all, and its
     assert.equal(upstream.sent[0]?.signal?.aborted, true);
     assert.equal(host.timers.length, 0);
   }
-  assert.equal(DEFAULTS.deadline[0], 30_000, "as config.ts has it");
+  assert.equal(DEFAULTS.deadline[0], 30_000, "as config/read.ts has it");
 });
 
 test("a hedge's timer after a trap does not end the call: only its own limit does", async () => {
@@ -261,7 +261,7 @@ test("a signal that is none rejects with a TypeError, and nothing is admitted", 
 
 test("a host may keep its time beside its methods", async () => {
   const clock = { time: 5_000, now() { return this.time; } };
-  const guard = face({ module: engineModule, host: () => new FakeHost() }).forbear({ rateLimiter: { rate: 1 } }, { host: clock });
+  const guard = makersFor({ module: engineModule, host: () => new FakeHost() }).forbear({ rateLimiter: { rate: 1 } }, { host: clock });
   await guard.execute(() => 1);
   clock.time += 1_000;
   assert.equal(await guard.execute(() => 2), 2);
@@ -274,7 +274,7 @@ test("a host may be an instance of a class", async () => {
       return ++this.#time;
     }
   }
-  const guard = face({ module: engineModule, host: () => new FakeHost() }).forbear({ retry: {} }, { host: new Clock() });
+  const guard = makersFor({ module: engineModule, host: () => new FakeHost() }).forbear({ retry: {} }, { host: new Clock() });
   const at: number[] = [];
   guard.on("sent", (event) => at.push(event.at));
   await guard.execute(() => 1);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RejectedError, reportOf, TimeoutError, type Config } from "../src/index.js";
-import type { StackGuard } from "../src/guard.js";
+import type { StackGuard } from "../src/guards/guard.js";
 import { quiet, reasonOf } from "./support/host.js";
 import { provoke, REFUSALS, upstreamFor } from "./support/refusals.js";
 import { shim } from "./support/shim.js";

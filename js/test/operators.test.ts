@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import { ConfigError, RejectedError, type GuardEvent } from "../src/index.js";
-import { NamedBudget, NamedObject } from "../src/objects.js";
+import { NamedBudget, NamedObject } from "../src/guards/shared-objects.js";
 import { FakeHost, quiet, reasonOf } from "./support/host.js";
 import { engineModule, faceOn, shim, trap } from "./support/shim.js";
 import { status, Upstream } from "./support/upstream.js";

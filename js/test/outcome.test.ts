@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OUTCOMES } from "../src/generated/vocabulary.js";
-import { FULFILLED, type Attempt } from "../src/call.js";
-import { Operation } from "../src/operation.js";
-import { classified, outcomeOfError } from "../src/outcome.js";
+import { FULFILLED, type Attempt } from "../src/call/call.js";
+import { Operation } from "../src/call/operation.js";
+import { classified, outcomeOfError } from "../src/http/outcome.js";
 import { ConfigError, RejectedError, TimeoutError } from "../src/index.js";
 import { reasonOf } from "./support/host.js";
 import { shim } from "./support/shim.js";

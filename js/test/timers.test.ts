@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, beforeEach, mock, test } from "node:test";
-import { defaultHost } from "../src/host.js";
-import { arm, TimerList } from "../src/timers.js";
+import { defaultHost } from "../src/host/host.js";
+import { arm, TimerList } from "../src/host/timers.js";
 
 interface Timer {
   at: number;

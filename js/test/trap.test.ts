@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigError, RejectedError, reportOf, TimeoutError, type GuardEvent } from "../src/index.js";
-import { Engine } from "../src/engine.js";
-import { SharedObject } from "../src/shared.js";
-import { readShared } from "../src/config.js";
+import { Engine } from "../src/engine/engine.js";
+import { SharedObject } from "../src/config/settings.js";
+import { readShared } from "../src/config/read.js";
 import { FakeHost, quiet, reasonOf } from "./support/host.js";
 import { engineModule, shim, trap } from "./support/shim.js";
 import { status, Upstream, watched } from "./support/upstream.js";

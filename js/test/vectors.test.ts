@@ -4,10 +4,10 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { attemptOf, DONE, droppedBy, HELD, KIND, REJECT, SEND, UNGUARDED, WAIT } from "../src/decision.js";
+import { attemptOf, DONE, droppedBy, HELD, KIND, REJECT, SEND, UNGUARDED, WAIT } from "../src/engine/decision.js";
 import { FIGURES, OPTIONS, OUTCOMES, POLICIES, REFUSAL_REASONS, STOP_REASONS } from "../src/generated/vocabulary.js";
-import { AT, Instance } from "../src/instance.js";
-import { KeyNames, NEW } from "../src/keys.js";
+import { AT, Instance } from "../src/engine/instance.js";
+import { KeyNames, NEW } from "../src/engine/keys.js";
 import { engineModule } from "./support/shim.js";
 
 const FOLDER = new URL("../../tests/vectors/", import.meta.url);

@@ -174,7 +174,7 @@ fn number_of(kind: OptionKind, value: &Value) -> Option<f64> {
     .filter(|number| number.is_finite())
 }
 
-// The words are those of the JavaScript package (js/src/wording.ts).
+// The words are those of the JavaScript package (js/src/config/wording.ts).
 
 fn wrong(path: &str, value: &Value, expected: impl Display) -> String {
     format!("{path}: {value} is not allowed; expected {expected}")

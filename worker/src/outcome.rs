@@ -1,5 +1,5 @@
 //! How an attempt ended, as the engine hears it. Errors are read by structure first (brands, marks the runtime sets, names)
-//! and by their words last, since words change: the rules of the JavaScript package (js/src/outcome.ts).
+//! and by their words last, since words change: the rules of the JavaScript package (js/src/http/outcome.ts).
 
 use std::any::Any;
 

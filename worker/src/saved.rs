@@ -1,5 +1,5 @@
 //! Snapshots: the engine's own bytes behind the names of their keys, since its numbers mean something in one isolate only.
-//! They are those of the JavaScript package (js/src/snapshot.ts), and each reads the other's:
+//! They are those of the JavaScript package (js/src/guards/snapshot.ts), and each reads the other's:
 //!
 //! ```text
 //! fbn2 ████ [["name",number],…] ⏎ …        (without the spaces)

@@ -1,16 +1,16 @@
 // Every host but Workers: the module travels inside the JavaScript, so that no bundler can lose it, and is compiled when
 // first needed.
 
-import { face } from "../face.js";
+import { makersFor } from "../guards/makers.js";
 import { ConfigError } from "../errors.js";
-import { defaultHost } from "../host.js";
+import { defaultHost } from "../host/host.js";
 import text from "../wasm/inline.js";
 import { bytesOf } from "./bytes.js";
 
 export * from "../index.js";
 export const {
   forbear, wrapFetch, retryBudget, throttler, circuitBreaker, concurrencyLimiter, bulkhead, rateLimiter,
-} = /* @__PURE__ */ face({ module: compileModule, host: defaultHost });
+} = /* @__PURE__ */ makersFor({ module: compileModule, host: defaultHost });
 
 let module: WebAssembly.Module | undefined;
 

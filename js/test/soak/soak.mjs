@@ -13,10 +13,15 @@ const CALLERS = 40;
 /** A busy machine may bring them together late, each with an attempt's time. */
 const MEETING_MS = 15_000;
 const ROUND_MS = 8_000;
+/** The wandering clock is set by so much at most. */
+const STEP_MS = 90_000;
 /** So many findings of a kind are told in full. */
 const MOST_TOLD = 3;
-/** All that was dropped or left unread is over after these, one after the other. */
-const LEASES_MS = [70_000, 610_000];
+/**
+ * All that was dropped or left unread is over after these, one after the other. The first one is a lease, and what the
+ * wandering clock may have been set back by a moment before: no time passes while it makes up for that.
+ */
+const LEASES_MS = [70_000 + STEP_MS, 610_000];
 
 /** Soaks a runtime. Gives what it found, nothing where all is well. `say` gets that, and a line of progress for every round. */
 export async function soak({ on, ms, seed, say }) {
@@ -154,7 +159,7 @@ class Soaking {
     while (Date.now() < until) {
       await sleep(this.#random.whole(50, 500));
       if (this.#random.chance(0.5)) {
-        const ms = this.#random.chance(0.6) ? -this.#random.whole(1, 90_000) : this.#random.whole(1, 90_000);
+        const ms = this.#random.chance(0.6) ? -this.#random.whole(1, STEP_MS) : this.#random.whole(1, STEP_MS);
         if (ms < 0) this.#stepsBack++;
         await this.#host.ask("/clock", { ms });
       } else {

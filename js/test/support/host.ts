@@ -1,7 +1,7 @@
 // A world of one's own: a clock that moves when told to, timers that fire by it, chosen randomness, a scripted fetch.
 
 import { AsyncResource } from "node:async_hooks";
-import { deferred, type OwnHost } from "../../src/host.js";
+import { deferred, type OwnHost } from "../../src/host/host.js";
 
 interface Timer {
   at: number;

@@ -1,10 +1,10 @@
 // The shim, opened up: an engine on a fake host, its guards, and a way to make it trap.
 
 import { readFileSync } from "node:fs";
-import { Engine } from "../../src/engine.js";
-import { face } from "../../src/face.js";
-import { StackGuard } from "../../src/guard.js";
-import { Stacks } from "../../src/stacks.js";
+import { Engine } from "../../src/engine/engine.js";
+import { makersFor } from "../../src/guards/makers.js";
+import { StackGuard } from "../../src/guards/guard.js";
+import { Stacks } from "../../src/guards/stacks.js";
 import type { Config, Options } from "../../src/types.js";
 import { FakeHost } from "./host.js";
 
@@ -25,7 +25,7 @@ export function shim(host = new FakeHost(), module: () => WebAssembly.Module = e
 
 /** The functions users call, on a host of one's own. */
 export function faceOn(host = new FakeHost()) {
-  return { host, ...face({ module: engineModule, host: () => host }) };
+  return { host, ...makersFor({ module: engineModule, host: () => host }) };
 }
 
 /** The engine dies, as it would of a bug of its own. */

@@ -44,7 +44,7 @@ for (const [what, server] of Object.entries(FAILING)) {
   test(`workerd does not say why a handshake failed: an upstream that ${what} is a network error, and a POST is sent once`, async (t) => {
     const port = await listen(t, server());
     const [get, post] = [await call(port, "GET"), await call(port, "POST")];
-    assert.match(get.error.message, /^internal error/); // once it says more, src/outcome.ts is to read it
+    assert.match(get.error.message, /^internal error/); // once it says more, src/http/outcome.ts is to read it
     assert.deepEqual([get.report.attempts, get.report.stopReason, get.metrics.verdicts.transient], [3, "attempts-exhausted", 3]);
     assert.deepEqual([post.report.attempts, post.report.stopReason, post.metrics.verdicts.transient], [1, "not-repeatable", 1]);
   });
