@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use forbear_wasmtime_host::engine::{Decision, Ending, Facts, Outcome, Repeat, Step};
+use forbear_wasmtime_host::engine::{Decision, Ending, Facts, Outcome, Step};
 use forbear_wasmtime_host::types::{Policy, PolicySettings, Setting, Value};
 use forbear_wasmtime_host::{Compiled, Instance};
 use wasmtime::Result;
@@ -57,18 +57,9 @@ impl Host {
 
     /// One call, whose attempts end with these statuses after 20 ms each. The loop is the one in docs/driving.md.
     fn call(&mut self, statuses: &[u16]) -> Result<()> {
-        let facts = Facts {
-            repeat: Repeat::Freely,
-            replayable: true,
-            single: false,
-            prepared: false,
-            timeout: None,
-            priority: 0,
-            cost: 1,
-        };
         let (now, random) = (self.now, self.random());
         let (store, engine) = self.instance.parts();
-        let mut decision = engine.stack().call_admit(store, self.stack, Some(ORIGIN), facts, now, random)?;
+        let mut decision = engine.stack().call_admit(store, self.stack, Some(ORIGIN), Facts::default(), now, random)?;
         loop {
             self.tell(&decision);
             decision = match decision {

@@ -44,3 +44,11 @@ impl Instance {
         (&mut self.store, self.exports.forbear_resilience_engine())
     }
 }
+
+/// A call like a GET: it may be repeated freely, and can be.
+impl Default for engine::Facts {
+    fn default() -> Self {
+        let repeat = engine::Repeat::Freely;
+        Self { repeat, replayable: true, single: false, prepared: false, timeout: None, priority: 0, cost: 1 }
+    }
+}

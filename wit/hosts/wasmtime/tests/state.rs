@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use forbear_wasmtime_host::engine::{Ending, Facts, Outcome, Repeat, Snapshot, Step};
+use forbear_wasmtime_host::engine::{Ending, Facts, Outcome, Snapshot, Step};
 use forbear_wasmtime_host::types::{Policy, PolicySettings, Setting, Value};
 use forbear_wasmtime_host::{Compiled, Instance};
 use wasmtime::component::ResourceAny;
@@ -47,17 +47,8 @@ impl Host {
     /// A call whose only attempt ends with this status; whether it was sent.
     fn call(&mut self, status: u16) -> bool {
         let (mut instance, stack) = self.open();
-        let facts = Facts {
-            repeat: Repeat::Freely,
-            replayable: true,
-            single: false,
-            prepared: false,
-            timeout: None,
-            priority: 0,
-            cost: 1,
-        };
         let (store, engine) = instance.parts();
-        let decision = engine.stack().call_admit(&mut *store, stack, Some(ORIGIN), facts, START, 1).unwrap();
+        let decision = engine.stack().call_admit(&mut *store, stack, Some(ORIGIN), Facts::default(), START, 1).unwrap();
         let sent = matches!(decision.step, Step::Send(1));
         if let (true, Some(call)) = (sent, decision.call) {
             let outcome = Outcome { ended: Ending::Status(status), retry_after: None, latency: None };
