@@ -70,7 +70,8 @@ async function buildWasm(wasmBindgen) {
 export async function wasmOpt(from, to, passes) {
   // Without a target_features section wasm-opt assumes the oldest wasm; these are the features rustc has on by
   // default for this target, and every host we name has had them since 2022.
-  await run(node22, [inRoot("node_modules", "binaryen", "bin", "wasm-opt"), from, ...passes,
+  // It is wasm itself, which runs too short to be worth optimising on the way.
+  await run(node22, ["--liftoff-only", inRoot("node_modules", "binaryen", "bin", "wasm-opt"), from, ...passes,
     "--strip-debug", "--strip-producers", "--strip-target-features",
     // No object lies in the first kilobyte (rustc puts the stack there), so offsets may be folded into loads.
     "--low-memory-unused",
@@ -137,13 +138,13 @@ function removeStale(output, source, except) {
 // ——— doing nothing twice ———
 
 /**
- * Runs `work` unless the same inputs were seen the last time and its outputs are still there. Of two commands in one clone one
- * does it, and the other waits.
+ * Runs `work` unless the same inputs, by the same `means`, were seen the last time and its outputs are still there. Of two commands
+ * in one clone one does it, and the other waits.
  */
-export function step(name, inputs, outputs, work) {
+export function step(name, inputs, outputs, work, means = "") {
   return aloneIn(root, name, async () => {
     const stamp = inRoot("build", "stamps", name);
-    const hash = createHash("sha256");
+    const hash = createHash("sha256").update(means);
     for (const file of inputs) hash.update(file).update("\0").update(readFileSync(file));
     const wanted = hash.digest("hex");
     if (outputs.every(existsSync) && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;

@@ -14,7 +14,7 @@ export async function buildRustWorker(folder, options = ["--release"]) {
   await ensureRustTarget();
   const { workerBuild, env } = await ensureWorkerBuild();
   say(`Building ${folder} (1 to 2 minutes the first time)`);
-  await run(workerBuild, options, { cwd, env: { ...env, CARGO_TARGET_DIR: inRoot("target", "rust-worker") } });
+  await run(workerBuild, options, { cwd, env: { ...env, CARGO_TARGET_DIR: process.env.CARGO_TARGET_DIR ?? inRoot("target") } });
 }
 
 /** The tool and the library speak a private format: one version for both, in both lock files. */
