@@ -25,7 +25,7 @@ const lanes = [
   { name: "behind the middleware, all policies", settings: `${ALL}\nrateLimiter.rate = 1000000` },
 ];
 for (const lane of lanes) {
-  lane.server ??= await serveGuarded(scope, lane.settings, { flags: ONE_INSTANCE });
+  lane.server ??= await serveGuarded(scope, lane.settings, { flags: ONE_INSTANCE, baked: true });
   lane.agent = new Agent({ keepAlive: true, maxSockets: 1 });
   lane.micros = [];
 }

@@ -10,7 +10,7 @@ const MIB = 1_048_576;
 const KEPT = ["--max-instance-reuse-count=1000000", "--idle-instance-timeout=600s"];
 const HOSTS = { wasmtime, jco };
 
-const guarded = (t, settings, host, more = {}) => serveGuarded(t, settings, { app: applicationOf02, host: HOSTS[host], ...more });
+const guarded = (t, settings, host, more = {}) => serveGuarded(t, settings, { app: applicationOf02, host: HOSTS[host], baked: true, ...more });
 const lines = async (response) => (await response.text()).replaceAll("ErrorCode::", "").split("\n");
 
 for (const host of Object.keys(HOSTS)) {
@@ -102,7 +102,7 @@ test("what a gate cannot see: a refused connection looks like an answer, and the
 });
 
 test("a wrong configuration of the host's fails every request, and says what is wrong", async (t) => {
-  const server = await guarded(t, "forbear.retry.attempts=4", "wasmtime", { checked: false });
+  const server = await guarded(t, "retry.attempts = 4", "wasmtime", { baked: false });
   const upstream = await startUpstream(t, ok);
   const told = await lines(await server.ask(upstream, { headers: { "x-times": "2" } }));
   for (const line of told) assert.match(line, /forbear: retry\.attempts = 4: on WASI 0\.2 nobody can answer with another attempt's response/);

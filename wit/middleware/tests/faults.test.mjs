@@ -120,7 +120,7 @@ test("a second attempt beside one that is slow answers, and the slow one is give
 });
 
 test("a wrong configuration fails every request, and says what is wrong", async (t) => {
-  const server = await serveGuarded(t, "forbear.retry.attempts=99\napp.color=red", { checked: false });
+  const server = await serveGuarded(t, "retry.attempts = 99", { flags: ["-Sconfig-var=app.color=red"] });
   const upstream = await startUpstream(t, ok);
   for (let call = 0; call < 2; call++) {
     const response = await server.ask(upstream);
@@ -130,14 +130,16 @@ test("a wrong configuration fails every request, and says what is wrong", async 
   assert.equal(upstream.seen.length, 0);
 });
 
-test("the host's own configuration is heeded", async (t) => {
-  const server = await serveGuarded(t, "forbear.retry=off", { checked: false });
-  const upstream = await startUpstream(t, status(503), ok);
-  assert.equal((await server.ask(upstream)).status, 503);
+test("settings are heeded, whether the host brings them or the component has them in it", async (t) => {
+  for (const baked of [false, true]) {
+    const server = await serveGuarded(t, "retry = off", { baked });
+    const upstream = await startUpstream(t, status(503), ok);
+    assert.equal((await server.ask(upstream)).status, 503);
+  }
 });
 
 test("settings that are wrong are not composed", async (t) => {
-  await assert.rejects(serveGuarded(t, "retry.attempts = 99"), {
+  await assert.rejects(serveGuarded(t, "retry.attempts = 99", { baked: true }), {
     message: /settings\.txt: forbear: retry\.attempts = 99: give a whole number from 1 to 15$/,
   });
 });

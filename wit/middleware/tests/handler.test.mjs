@@ -51,4 +51,4 @@ test("a handler that is not called is answered for, with the time from which it 
 });
 
 const serveExample = (t, upstream, settings, form) =>
-  serveGuarded(t, settings, { form, app: example, flags: [...ONE_INSTANCE, `--env=UPSTREAM=127.0.0.1:${upstream.port}`] });
+  serveGuarded(t, settings, { form, baked: true, app: example, flags: [...ONE_INSTANCE, `--env=UPSTREAM=127.0.0.1:${upstream.port}`] });

@@ -31,38 +31,60 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]]) process.once(s
 export const INSTANCE_A_REQUEST = ["--max-instance-reuse-count=1"];
 
 /** The test application, which sends by WASI 0.3. */
-export const application = () => buildComponent("forbear-test-application", "application");
+export const application = () => buildComponent("forbear-test-application", "application", { small: false });
 
 /** The one that sends by WASI 0.2. */
-export const applicationOf02 = () => buildComponent("forbear-test-application-p2", "application-p2");
+export const applicationOf02 = () => buildComponent("forbear-test-application-p2", "application-p2", { small: false });
 
 /** The test store, which keeps states behind an HTTP server. */
-export const httpStore = () => buildComponent("forbear-test-store", "store");
+export const httpStore = () => buildComponent("forbear-test-store", "store", { small: false });
 
 /** The example, built as its users build theirs. */
 export async function example() {
   await ensureRustTarget("wasm32-wasip2");
-  const [folder, target] = [inRoot("examples", "middleware"), inRoot("target", "middleware-example")];
+  const [folder, target] = [inRoot("examples", "middleware"), process.env.CARGO_TARGET_DIR ?? inRoot("target")];
   await run("cargo", ["build", "--quiet", "--locked", "--release", "--target", "wasm32-wasip2", "--target-dir", target], { cwd: folder });
   return join(target, "wasm32-wasip2", "release", "passing_on.wasm");
 }
 
 /**
- * Starts an application behind the middleware with these settings; it ends with the test. State is kept by the server
- * `store`, where there is one, or as `compose` has it.
+ * Starts an application behind the middleware with these settings; it ends with the test. The host brings them, so that one
+ * component serves all and wasmtime, which keeps what it has compiled, compiles one; `baked` into it they are checked before. State is
+ * kept by the server `store`, where there is one, or as `compose` has it.
  */
-export async function serveGuarded(t, settings, { flags = [], checked = true, form, app = application, store, state, host } = {}) {
-  const folder = mkdtempSync(join(tmpdir(), "forbear-wasmtime-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const [file, composed] = [join(folder, "settings.txt"), join(folder, "guarded.wasm")];
-  writeFileSync(file, checked ? settings : "");
-  await compose(await app(), composed, { settings: checked ? file : undefined, form, state: store ? await httpStore() : state });
-  const told = [...(checked ? [] : settings.split("\n")), ...(store ? [`store.authority=127.0.0.1:${store.port}`] : [])];
-  return serve(t, composed, [...flags, ...configVars(told)], host);
+export async function serveGuarded(t, settings, { flags = [], baked = false, form, app = application, store, state, host } = {}) {
+  const keeps = { form, state: store ? await httpStore() : state };
+  const component = baked ? await withSettings(t, await app(), settings, keeps) : await unconfigured(await app(), keeps);
+  const told = baked ? [] : settings.split("\n").filter((line) => line.trim()).map((line) => `forbear.${line.replaceAll(" ", "")}`);
+  if (store) told.push(`store.authority=127.0.0.1:${store.port}`);
+  return serve(t, component, [...flags, "-Sconfig", ...told.map((line) => `-Sconfig-var=${line}`)], host);
 }
 
-/** What the host brings, unread by anybody before. */
-const configVars = (lines) => (lines.length ? ["-Sconfig", ...lines.map((line) => `-Sconfig-var=${line}`)] : []);
+async function withSettings(t, app, settings, keeps) {
+  const folder = temporary((end) => t.after(end));
+  const [file, composed] = [join(folder, "settings.txt"), join(folder, "guarded.wasm")];
+  writeFileSync(file, settings);
+  await compose(app, composed, { settings: file, ...keeps });
+  return composed;
+}
+
+const composed = new Map();
+
+/** Once for all tests of this process. */
+function unconfigured(app, keeps) {
+  const what = JSON.stringify([app, keeps]);
+  if (!composed.has(what)) {
+    const out = join(temporary((end) => process.once("exit", end)), "guarded.wasm");
+    composed.set(what, compose(app, out, keeps).then(() => out));
+  }
+  return composed.get(what);
+}
+
+function temporary(after) {
+  const folder = mkdtempSync(join(tmpdir(), "forbear-wasmtime-"));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
 
 export const wasmtime = async (component, flags) =>
   [await ensureWasmtime(), "serve", "-Sp3,cli,http,inherit-network", "--addr=127.0.0.1:0", ...flags, component];
