@@ -47,7 +47,7 @@ export async function alone(name, work) {
       if (!lives(holder)) moved(lock, `${lock}.${holder}.died`);
       else await sleep(LOOK_AGAIN_MS);
       if (Date.now() < tellAt) continue;
-      say(`Waiting for process ${Number.parseInt(holder)}, which does the same (if it is none of forbear's: rm -r ${lock})`);
+      say(`Waiting for process ${Number.parseInt(holder, 10)}, which does the same (if it is none of forbear's: rm -r ${lock})`);
       tellAt = Infinity;
     }
     try {
@@ -86,7 +86,7 @@ function holderOf(lock) {
 
 function lives(holder) {
   try {
-    process.kill(Number.parseInt(holder), 0);
+    process.kill(Number.parseInt(holder, 10), 0);
     return true;
   } catch (error) {
     return error.code === "EPERM"; // somebody else's

@@ -16,7 +16,7 @@ export const node22 = inRoot("node_modules", "node", "bin", "node");
 export const machineNode = process.env.npm_node_execpath ?? find("node") ?? process.execPath;
 
 export async function ensureNodeModules() {
-  if (Number.parseInt(process.versions.node) < 20) throw new Stop(`this is Node ${process.versions.node}`, "install Node 20 or newer");
+  if (Number.parseInt(process.versions.node, 10) < 20) throw new Stop(`this is Node ${process.versions.node}`, "install Node 20 or newer");
   await ensureNpmPackages(inRoot(), "wrangler, workerd, Node 22, TypeScript and wasm-opt", "half a minute, 600 MB");
   if (capture(node22, ["--version"])) return;
   say("Fetching Node 22 from the npm package `node` (10 s)");

@@ -87,6 +87,9 @@ async function testBrowser() {
 
 async function testJs() {
   await ensureOpenssl();
+  await ensureNodeModules();
+  say("Linting JavaScript and TypeScript");
+  await run(node22, [inRoot("node_modules", "@biomejs", "biome", "bin", "biome"), "lint", "--error-on-warnings"], { fix: "npm run lint -- --write mends some of it" });
   await buildTests();
   say("Type-checking the demo Worker, users' programs and the code in the docs against the built package");
   extractCode("javascript");

@@ -14,7 +14,7 @@ type Route = (env: Env, request: Request, ctx: ExecutionContext) => Response | P
 type GuardedRoute = (env: Env, chosen: Chosen, ctx: ExecutionContext) => Response | Promise<Response>;
 
 const routes: Record<string, Route> = {
-  "GET /plain": (env, request, ctx) => kept(ctx, measured("plain", () => callPlain(env))),
+  "GET /plain": (env, _request, ctx) => kept(ctx, measured("plain", () => callPlain(env))),
   "GET /guarded": chosen((env, { guard }, ctx) => kept(ctx, measured("guarded", () => callGuarded(env, guard)))),
   "GET /policies": () => json({ settings: words(SETTINGS), presets: PRESETS }),
   "PUT /fault": async (env, request) => setFault(env, await request.text()),

@@ -1,7 +1,7 @@
 // The groups that are measured on Node.
 
 import * as forbear from "../../dist/entry/inline.js";
-import { direct, forbearPlain } from "./cases.mjs";
+import { direct, } from "./cases.mjs";
 import { SHARED } from "./groups.mjs";
 import { loopback } from "./loopback.mjs";
 import { fetches, opossum, pRetry, verbs } from "./node-cases.mjs";

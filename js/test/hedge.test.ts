@@ -19,7 +19,7 @@ test("the first success wins; the loser is aborted, and the winner's signal stay
   assert.equal(await pending, won);
   const [loser, winner] = upstream.sent;
   assert.equal(loser?.signal?.aborted, true);
-  assert.equal((loser?.signal?.reason as Error).name, "AbortError");
+  assert.equal((loser?.signal?.reason as Error | undefined)?.name, "AbortError");
   assert.equal(winner?.signal?.aborted, false);
   assert.equal(host.timers.length, 0);
   assert.equal(reportOf(won)?.attempts, 2);

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RejectedError, type Config } from "../src/index.js";
-import { reasonOf, standOf } from "./support/host.js";
+import type { RejectedError, Config } from "../src/index.js";
+import { reasonOf, } from "./support/host.js";
 import { shim } from "./support/shim.js";
 import { status, Upstream } from "./support/upstream.js";
 

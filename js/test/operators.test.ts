@@ -16,7 +16,7 @@ test("a breaker's handle prints what it reads", () => {
   const { guard } = shim();
   const handle = guard({ breaker: {} }).breaker();
   assert.equal(inspect(handle), inspect({ ...handle }));
-  assert.match(inspect(handle), /^\{\n  state: 'closed',\n  calls: 0,/);
+  assert.match(inspect(handle), /^\{\n {2}state: 'closed',\n {2}calls: 0,/);
 });
 
 test("tryAcquire takes all permits it is asked for, or none, and calls find what is left", async () => {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { reportOf, RejectedError, TimeoutError } from "../src/index.js";
+import { reportOf, type RejectedError, TimeoutError } from "../src/index.js";
 import { quiet, reasonOf } from "./support/host.js";
 import { shim } from "./support/shim.js";
 import { countingSignal, hang, status, Upstream } from "./support/upstream.js";

@@ -8,7 +8,6 @@ import { FakeHost, quiet, reasonOf } from "./support/host.js";
 import { shim } from "./support/shim.js";
 import { hang, status } from "./support/upstream.js";
 
-const URL_A = "https://a.example/";
 const HOURS = 3 * 3_600_000;
 /** When the clock goes wrong, and by how much it is wrong from then on. */
 const STEP_AT = 120;

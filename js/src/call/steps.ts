@@ -4,7 +4,7 @@ import { ALONE, FULFILLED, type Attempt, type Call } from "./call.js";
 import { UNGUARDED } from "../engine/decision.js";
 import type { Engine } from "../engine/engine.js";
 import { brandOf } from "../errors.js";
-import { classified, isResponse, retryAfterOfError, SUCCESS, TIMEOUT, TRANSIENT } from "../http/outcome.js";
+import { classified, retryAfterOfError, SUCCESS, TIMEOUT, TRANSIENT } from "../http/outcome.js";
 import { tell } from "../report.js";
 import type { Classify, StopReason } from "../types.js";
 

@@ -71,7 +71,7 @@ function leave() {
 }
 
 function guarded(config) {
-  const { came, sent } = (seen[config.name] = { came: [], sent: [] });
+  const { sent } = (seen[config.name] = { came: [], sent: [] });
   const known = new Set();
   return forbear(config, {
     fetch(input, init) {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "../support/test.mjs";
-import { reset, startUpstream, status, ok } from "../support/upstream.mjs";
+import { startUpstream, status, ok } from "../support/upstream.mjs";
 import { startWorker } from "./support/workerd.mjs";
 
 test("every policy is built at module scope, without a clock, a timer, randomness or fetch; then requests work", async (t) => {

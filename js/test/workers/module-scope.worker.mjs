@@ -33,7 +33,7 @@ const atModuleScope = {
 touched.length = 0;
 
 export default {
-  async fetch(request, { UPSTREAM }) {
+  async fetch(_request, { UPSTREAM }) {
     const answers = [];
     for (const fetch of [everything.fetch, wrapped, defaults.fetch, own.fetch]) {
       const response = await fetch(UPSTREAM);

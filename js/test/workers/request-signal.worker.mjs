@@ -8,7 +8,7 @@ const events = [];
 guard.on("*", ({ type, verdict, reason }) => events.push({ type, verdict, reason }));
 
 export default {
-  async fetch(request, env, ctx) {
+  async fetch(request, _env, ctx) {
     if (request.method !== "POST") return Response.json({ inFlight: engines.inFlight(), events });
     const { url, body } = await request.json();
     const reading = (async () => {

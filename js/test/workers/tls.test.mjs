@@ -25,12 +25,12 @@ after(async () => {
 
 test("an upstream behind TLS is one like any other: its failure is mended by a repeat", async (t) => {
   const statuses = [503, 200];
-  const port = await listen(t, createTlsServer(ours.issue({ name: "localhost" }), (request, response) => response.writeHead(statuses.shift()).end("fine")));
+  const port = await listen(t, createTlsServer(ours.issue({ name: "localhost" }), (_request, response) => response.writeHead(statuses.shift()).end("fine")));
   const answer = await call(port, "GET");
   assert.deepEqual([answer.status, answer.body, answer.report.attempts], [200, "fine", 2]);
 });
 
-const answering = (issued) => createTlsServer(issued, (request, response) => response.end("fine"));
+const answering = (issued) => createTlsServer(issued, (_request, response) => response.end("fine"));
 const cutting = (cut) => createServer((socket) => socket.on("data", () => cut(socket)));
 const FAILING = {
   "has a certificate that is over": () => answering(ours.issue({ name: "localhost", daysAgo: 10 })),

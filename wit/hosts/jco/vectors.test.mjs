@@ -118,7 +118,7 @@ function settings(policy, options) {
 function value(policy, option, number) {
   if (number === null) return { tag: "none" };
   const list = TYPES.split(`\n    ${kebab(policy)},\n`)[0].split(`    /// - \`${option}\`: `).at(-1);
-  const [, kind, rest] = /.* \((\w+)([^(]*)\)/s.exec(list.split("\n    /// - `")[0].split("\n    ///\n")[0].replaceAll(/\n    \/\/\/ +/g, " "));
+  const [, kind, rest] = /.* \((\w+)([^(]*)\)/s.exec(list.split("\n    /// - `")[0].split("\n    ///\n")[0].replaceAll(/\n {4}\/\/\/ +/g, " "));
   switch (kind) {
     case "duration":
       return { tag: kind, val: BigInt(Math.round(number * 1e6)) };

@@ -14,7 +14,7 @@ test("what is not understood is refused by name, and nothing is built", () => {
     [["app.wasm"], /where to put it\?/],
     [["app.wasm", "-o"], /'-o, --out <value>' argument missing/],
     [["app.wasm", "more.wasm", "-o", "out.wasm"], /one component at a time, and no more\.wasm/],
-    [["app.wasm", "-o", "out.wasm", "--confg", "x"], /Unknown option '--confg'[^]*there are --out, --config, --form, --state, --help/],
+    [["app.wasm", "-o", "out.wasm", "--confg", "x"], /Unknown option '--confg'[\s\S]*there are --out, --config, --form, --state, --help/],
     [["app.wasm", "-o", "out.wasm", "--settings=x"], /Unknown option '--settings'/],
     [["app.wasm", "-o", "out.wasm", "-c", "x"], /Unknown option '-c'/],
     [["app.wasm", "-o", "out.wasm", "--form", "hndler"], /--form hndler: give one of client, handler, gate/],
@@ -43,7 +43,7 @@ test("--help tells what there is", () => {
   for (const word of ["--help", "-h"]) {
     const { status, stdout, stderr } = compose([word]);
     assert.deepEqual([status, stderr], [0, ""]);
-    assert.match(stdout, /^npm run compose -- app\.wasm -o guarded\.wasm \[options\]\n[^]*--config FILE/);
+    assert.match(stdout, /^npm run compose -- app\.wasm -o guarded\.wasm \[options\]\n[\s\S]*--config FILE/);
   }
 });
 

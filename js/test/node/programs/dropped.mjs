@@ -7,7 +7,7 @@ import { forbear } from "forbear";
 const RESPONSES = 5;
 
 let left = 0;
-const server = createServer((request, response) => response.on("close", () => left++).writeHead(200).write("begun"));
+const server = createServer((_request, response) => response.on("close", () => left++).writeHead(200).write("begun"));
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 await drop(`http://127.0.0.1:${server.address().port}/`);
 while (left < RESPONSES) {
