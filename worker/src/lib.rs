@@ -139,7 +139,7 @@ impl Guard {
     }
 }
 
-/// Builds a budget or a gate that several guards of this isolate may share, as [`Part::Shared`](Part::Shared).
+/// Builds a budget or a gate that several guards of this isolate may share, as [`Part::Shared`].
 ///
 /// # Errors
 /// The configuration is refused, has nothing of this kind in it, or there is no room.
