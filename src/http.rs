@@ -2,6 +2,7 @@
 //!
 //! Pure functions of what is written in a response or a request; nothing here knows a policy or allocates.
 
+use crate::call::Repeat;
 use crate::outcome::{Outcome, Overload, Verdict};
 use crate::time::Duration;
 
@@ -91,6 +92,18 @@ pub fn retry_after(field: &[u8], wall_now_ms: u64, date: Option<&[u8]>) -> Optio
         None => wall_now_ms,
     };
     Some(Duration::from_millis(then_ms.saturating_sub(now_ms)))
+}
+
+/// Who may repeat a request, by its method and its `Idempotency-Key` fields.
+///
+/// The key makes repeating safe one after the other; two at once are a conflict for most upstreams.
+#[must_use]
+pub fn repeat_of_request<F: AsRef<[u8]>>(method: &str, idempotency_keys: &[F]) -> Repeat {
+    match () {
+        () if is_idempotent(method) => Repeat::Freely,
+        () if idempotency_keys.iter().any(|key| is_idempotency_key(key.as_ref())) => Repeat::AfterFailure,
+        () => Repeat::OnlyUnprocessed,
+    }
 }
 
 /// Whether sending the request twice is meant to do what sending it once does.

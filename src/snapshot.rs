@@ -248,6 +248,19 @@ pub fn checksum(bytes: &[u8]) -> u64 {
     fingerprint(bytes.iter().map(|byte| u64::from(*byte)))
 }
 
+/// What the keys of a snapshot are called here, by their numbers there: for [`Engine::restore`](crate::Engine::restore).
+#[must_use]
+pub fn renaming(keys: impl Iterator<Item = (u16, Key)>) -> [Key; KEYS] {
+    let mut here = [Key::NEW; KEYS];
+    here[0] = Key::WHOLE;
+    for (number, key) in keys {
+        if let Some(place) = here.get_mut(usize::from(number)) {
+            *place = key;
+        }
+    }
+    here
+}
+
 /// One number for many, computed as the [`checksum`] is.
 pub(crate) fn fingerprint(parts: impl Iterator<Item = u64>) -> u64 {
     parts.fold(0xCBF2_9CE4_8422_2325, |sum, part| (sum ^ part).wrapping_mul(0x0100_0000_01B3))

@@ -83,6 +83,21 @@ fn only_what_was_surely_not_processed_may_be_repeated_whatever_its_method() {
 }
 
 #[test]
+fn a_key_makes_a_request_repeatable_after_a_failure_and_no_idempotent_one_less_so() {
+    let none: [&str; 0] = [];
+    for (method, keys, repeat) in [
+        ("GET", &none[..], Repeat::Freely),
+        ("GET", &["k"], Repeat::Freely),
+        ("POST", &none[..], Repeat::OnlyUnprocessed),
+        ("POST", &["k"], Repeat::AfterFailure),
+        ("POST", &["", "k"], Repeat::AfterFailure),
+        ("POST", &["", "undefined"], Repeat::OnlyUnprocessed),
+    ] {
+        assert_eq!(repeat_of_request(method, keys), repeat, "{method} {keys:?}");
+    }
+}
+
+#[test]
 fn methods_are_idempotent_as_they_will_be_sent() {
     for method in ["GET", "get", "Head", "OPTIONS", "put", "DELETE", "TRACE", "QUERY"] {
         assert!(is_idempotent(method), "{method}");

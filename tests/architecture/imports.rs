@@ -27,7 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "call",
         &["decision", "id", "key", "outcome", "time", "policy::budget::Receipt", "policy::budget::Source", "Trait"],
     ),
-    ("http", &["outcome", "time"]),
+    ("http", &["call", "outcome", "time"]),
     ("own_limits", &["registry", "time"]),
     // Instruments know time, not policies.
     ("measure", &["id", "ratio", "snapshot", "time"]),
@@ -56,6 +56,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("policy", &["decision", "event", "figure", "id", "key", "outcome", "random", "registry", "snapshot", "time"]),
     // What builds policies knows them all by name.
     ("stack_config", &["config", "figure", "id", "own_limits", "policy", "registry", "time"]),
+    // What a host in Rust keeps beside its engine.
+    ("names", &["decision", "engine", "key", "snapshot"]),
     // The engine knows them all, gates through the registry only.
     ("engine", &["*"]),
     ("", &["*"]),

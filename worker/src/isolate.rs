@@ -9,13 +9,12 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use forbear::{
-    AttemptNumber, CallId, ConfigError, Decision, Engine, Facts, HostTime, Key, Kind, Limits, MAX_STACKS, Outcome,
-    Repeat, Rng, StackConfig, StackId, Step,
+    AttemptNumber, CallId, ConfigError, Decision, Engine, Facts, HostTime, Key, Kind, Limits, MAX_STACKS, Names,
+    Outcome, Repeat, Rng, StackConfig, StackId,
 };
 
 use crate::event::{Event, Heard, Listener, Subscription};
 use crate::host;
-use crate::keys::KeyNames;
 use crate::request::origin_of;
 
 pub struct Isolate {
@@ -30,7 +29,7 @@ pub struct Isolate {
 std::thread_local! {
     static ISOLATE: RefCell<Isolate> = const { RefCell::new(Isolate::new()) };
     /// Beside the engine, so that names are known while it is lent. No code of users' runs while this is borrowed.
-    static KEYS: RefCell<KeyNames> = const { RefCell::new(KeyNames::new()) };
+    static NAMES: RefCell<Names> = const { RefCell::new(Names::new()) };
     /// What waits for the engine to be free, in order.
     static LATER: RefCell<VecDeque<Act>> = const { RefCell::new(VecDeque::new()) };
     static LISTENED: Cell<u64> = const { Cell::new(0) };
@@ -95,13 +94,13 @@ pub fn listen(stack: StackId, heard: Heard) -> Subscription {
 }
 
 /// What is asked of the names of keys, whether the engine is lent or not.
-pub fn keys<T>(question: impl FnOnce(&mut KeyNames) -> T) -> T {
-    KEYS.with_borrow_mut(question)
+pub fn names<T>(question: impl FnOnce(&Names) -> T) -> T {
+    NAMES.with_borrow(question)
 }
 
 /// The name that is meant: a key's own, or any URL of an origin. A key may look like a URL and be none.
 pub fn name_of(given: &str) -> Cow<'_, str> {
-    let known = keys(|keys| keys.find(given)).is_some();
+    let known = names(|names| names.key(given)) != Key::NEW;
     if known { Cow::Borrowed(given) } else { origin_of(given).unwrap_or(Cow::Borrowed(given)) }
 }
 
@@ -134,12 +133,14 @@ impl Isolate {
 
     /// The number of this very name, which is given one if need be; `None` where every key is busy.
     pub fn intern(&mut self, name: &str) -> Option<Key> {
-        if let Some(key) = keys(|keys| keys.find(name)) {
-            return Some(key);
+        match names(|names| names.key(name)) {
+            Key::NEW => {
+                let key = self.engine.intern()?;
+                NAMES.with_borrow_mut(|names| names.learn(name, key));
+                Some(key)
+            }
+            key => Some(key),
         }
-        let key = self.engine.intern()?;
-        keys(|keys| keys.learn(name, key));
-        Some(key)
     }
 
     pub fn now(&self) -> HostTime {
@@ -156,17 +157,12 @@ impl Isolate {
 
 /// The verbs, each at the host's now and with a random word of its own.
 impl Isolate {
-    pub fn admit(&mut self, stack: StackId, key: Option<&str>, facts: Facts) -> (Decision, HostTime) {
+    pub fn admit(&mut self, stack: StackId, name: Option<&str>, facts: Facts) -> (Decision, HostTime) {
         let (now, random) = self.moment();
         let facts = Facts { counted: self.is_counted(stack), ..facts };
-        let number = key.map_or(Key::WHOLE, |name| keys(|keys| keys.find(name)).unwrap_or(Key::NEW));
-        let decision = self.engine.admit(stack, number, facts, now, random);
-        if let (Key::NEW, Some(name), Some(call)) = (number, key, decision.call)
-            && matches!(decision.step, Step::Send(_) | Step::Wait)
-            && let Some(number) = self.engine.key_of(call)
-        {
-            keys(|keys| keys.learn(name, number));
-        }
+        let key = name.map_or(Key::WHOLE, |name| names(|names| names.key(name)));
+        let decision = self.engine.admit(stack, key, facts, now, random);
+        NAMES.with_borrow_mut(|names| names.learn_admitted(name, key, &decision, &self.engine));
         (decision, now)
     }
 
@@ -223,7 +219,7 @@ impl Isolate {
         let hears = |listener: &&Listener| event.stack.is_none_or(|stack| stack == listener.stack);
         let listeners = self.listeners.iter().filter(hears).map(|listener| listener.heard.clone()).collect();
         let stack = event.stack.and_then(|stack| self.stacks.get(usize::from(stack.number()))?.as_ref()?.name.clone());
-        let key = keys(|keys| keys.name_of(event.key));
+        let key = names(|names| names.name(event.key).cloned());
         Some((Event { at: self.now(), stack, key, policy: event.policy, what: event.what }, listeners))
     }
 }
@@ -271,7 +267,7 @@ mod tests {
     #[test]
     fn names_of_keys_are_known_while_the_engine_is_lent() {
         let guard = Guard::new(StackConfig::default()).unwrap();
-        keys(|keys| keys.learn("db", Key::from_number(2)));
+        NAMES.with_borrow_mut(|names| names.learn("db", Key::from_number(2)));
         assert_eq!(nested(|| guard.key("db")), Some(Key::from_number(2)));
     }
 

@@ -14,7 +14,6 @@ mod event;
 mod held;
 mod host;
 mod isolate;
-mod keys;
 mod not_made;
 mod outcome;
 mod race;
@@ -135,7 +134,7 @@ impl Guard {
     #[must_use]
     pub fn key(&self, name: &str) -> Option<Key> {
         let name = isolate::name_of(name);
-        isolate::keys(|keys| keys.find(&name))
+        Some(isolate::names(|names| names.key(&name))).filter(|key| *key != Key::NEW)
     }
 }
 

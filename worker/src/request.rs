@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
-use forbear::http::{is_idempotency_key, is_idempotent};
+use forbear::http::repeat_of_request;
 use forbear::{Outcome, Repeat, Verdict};
 use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array, global};
 use wasm_bindgen::{JsCast, JsValue};
@@ -53,20 +53,9 @@ impl Outgoing {
         matches!(self.body, Body::Made(_))
     }
 
-    /// An `Idempotency-Key` makes repeating safe one after the other; two at once are a conflict for most upstreams.
     pub(crate) fn repeat(&self) -> Repeat {
-        if is_idempotent(&self.request.method()) {
-            Repeat::Freely
-        } else if self
-            .request
-            .headers()
-            .get("idempotency-key")
-            .is_ok_and(|key| key.is_some_and(|key| is_idempotency_key(key.as_bytes())))
-        {
-            Repeat::AfterFailure
-        } else {
-            Repeat::OnlyUnprocessed
-        }
+        let key = self.request.headers().get("idempotency-key").ok().flatten();
+        repeat_of_request(&self.request.method(), key.as_slice())
     }
 
     pub(crate) fn origin(&self) -> Option<String> {

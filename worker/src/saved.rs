@@ -9,11 +9,11 @@
 //! names of those keys only that the state speaks of; and after the first line break the engine's bytes.
 
 use forbear::snapshot::Damaged;
-use forbear::{Engine, Key, Kind, MAX_KEYS, StackId, is_snapshot};
+use forbear::{Engine, Kind, MAX_KEYS, StackId, is_snapshot};
 use js_sys::{Array, JSON};
 use wasm_bindgen::{JsCast, JsValue};
 
-use crate::isolate::{Isolate, keys};
+use crate::isolate::{Isolate, names};
 
 /// Where the state in a snapshot went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,18 +27,10 @@ pub struct Restored {
 /// What a stack's policies have learned.
 pub fn save(isolate: &Isolate, stack: StackId) -> Vec<u8> {
     let now = isolate.now();
-    let mut numbers: Vec<u16> = Vec::new();
-    for pair in isolate.engine.snapshot_keys(stack, now).chunks_exact(2) {
-        let number = pair.iter().rev().fold(0, |number, byte| number << 8 | u16::from(*byte));
-        if !numbers.contains(&number) {
-            numbers.push(number);
-        }
-    }
-    let named = numbers.into_iter().filter_map(|number| {
-        let name = keys(|keys| keys.name_of(Key::from_number(number)))?;
-        Some(Array::of2(&(*name).into(), &number.into()))
-    });
-    let names = JSON::stringify(&named.collect::<Array>()).map(String::from).unwrap_or_default();
+    let told = isolate.engine.snapshot_keys(stack, now);
+    let entry = |(number, name): (u16, &str)| Array::of2(&name.into(), &number.into());
+    let named: Array = names(|names| names.of_snapshot(&told).into_iter().map(entry).collect());
+    let names = JSON::stringify(&named).map(String::from).unwrap_or_default();
     let mut told = names.into_bytes();
     told.push(LINE_BREAK);
     told.extend(isolate.engine.snapshot(stack, now));
@@ -50,24 +42,16 @@ pub fn save(isolate: &Isolate, stack: StackId) -> Vec<u8> {
 
 /// Takes over what was saved, under the numbers that its names have here; with `orders` also what operators ordered.
 pub fn restore(isolate: &mut Isolate, stack: StackId, bytes: &[u8], orders: bool) -> Result<Restored, Damaged> {
-    let (names, state) = opened(bytes).ok_or(Damaged)?;
-    let named = names_in(names).ok_or(Damaged)?;
+    let (json, state) = opened(bytes).ok_or(Damaged)?;
+    let named = names_in(json).ok_or(Damaged)?;
     // All that can be wrong with it is asked first: names that are given numbers may cost others theirs.
     if !is_snapshot(state) || named.len() > usize::from(MAX_KEYS) {
         return Err(Damaged);
     }
-    for (name, _) in &named {
+    for (_, name) in &named {
         isolate.intern(name);
     }
-    let mut here = vec![Key::WHOLE];
-    for (name, there) in &named {
-        let place = usize::from(*there);
-        here.resize(here.len().max(place + 1), Key::NEW);
-        // Where there is little room, a later name may have got an earlier one's number.
-        if let Some(place) = here.get_mut(place) {
-            *place = keys(|keys| keys.find(name)).unwrap_or(Key::NEW);
-        }
-    }
+    let here = names(|names| names.renaming(named.iter().map(|(number, name)| (*number, &**name))));
     let now = isolate.now();
     let engine = &mut isolate.engine;
     let restore = if orders { Engine::restore_with_orders } else { Engine::restore };
@@ -86,11 +70,11 @@ fn opened(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((names, state.get(1..)?))
 }
 
-fn names_in(json: &[u8]) -> Option<Vec<(String, u16)>> {
+fn names_in(json: &[u8]) -> Option<Vec<(u16, String)>> {
     let entries: Array = JSON::parse(std::str::from_utf8(json).ok()?).ok()?.dyn_into().ok()?;
     let named = |entry: JsValue| {
         let entry: Array = entry.dyn_into().ok()?;
-        Some((entry.get(0).as_string()?, entry.get(1).as_f64()? as u16))
+        Some((entry.get(1).as_f64()? as u16, entry.get(0).as_string()?))
     };
     entries.iter().map(named).collect()
 }

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use forbear::policy::Cx;
 use forbear::policy::circuit_breaker::CircuitBreaker;
 use forbear::policy::rate_limiter::RateLimiter;
-use forbear::{Key, MAX_KEYS, Metrics, ObjectId, StackId};
+use forbear::snapshot::renaming;
+use forbear::{Key, Metrics, ObjectId, StackId};
 use wasm_bindgen::prelude::*;
 
 use crate::answer::NONE;
@@ -147,7 +148,7 @@ pub fn is_snapshot(bytes: &[u8]) -> bool {
 pub fn restore(stack: u32, bytes: &[u8], old_ids: &[u16], new_ids: &[u16], now: f64, orders: bool) -> i32 {
     with_host(|host| {
         let now = host.time.read(now);
-        let names = renaming(old_ids, new_ids);
+        let names = renaming(old_ids.iter().copied().zip(new_ids.iter().copied().map(Key::from_number)));
         let (stack, engine) = (stack_id(stack), &mut host.engine);
         let restored = if orders {
             engine.restore_with_orders(stack, bytes, &names, now)
@@ -156,18 +157,6 @@ pub fn restore(stack: u32, bytes: &[u8], old_ids: &[u16], new_ids: &[u16], now: 
         };
         restored.map_or(-1, |restored| i32::from(restored.taken) | i32::from(restored.dropped) << 16)
     })
-}
-
-/// What each key is called here, by its number there.
-fn renaming(old_ids: &[u16], new_ids: &[u16]) -> [Key; KEYS] {
-    let mut names = [Key::NEW; KEYS];
-    names[0] = Key::WHOLE;
-    for (old, new) in old_ids.iter().zip(new_ids) {
-        if let Some(name) = names.get_mut(usize::from(*old)) {
-            *name = Key::from_number(*new);
-        }
-    }
-    names
 }
 
 /// What a Retry-After header asks for, in milliseconds; −1 when it says nothing. `date` is the response's Date header,
@@ -190,6 +179,3 @@ fn object_id(number: u32) -> ObjectId {
 fn key_id(number: u32) -> Key {
     Key::from_number(u16::try_from(number).unwrap_or(u16::MAX))
 }
-
-/// All keys there may be, the two that everybody has among them.
-const KEYS: usize = MAX_KEYS as usize + 2;

@@ -2,8 +2,7 @@
 
 use core::cell::UnsafeCell;
 
-use forbear::{Engine, Key, Limits};
-use forbear_wit_shared::names::Names;
+use forbear::{Engine, Key, Limits, Names};
 
 /// Everything an instance knows.
 pub struct State {

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use forbear::policy::circuit_breaker::CircuitBreaker;
-use forbear::{HostTime, Key, StackConfig, StackId};
+use forbear::{HostTime, StackConfig, StackId};
 use forbear_wit_shared::learned;
 
 use crate::bindings::exports::forbear::resilience::engine::{
@@ -39,11 +39,7 @@ impl GuestStack for Stacked {
         engine::with(|state| {
             let key = state.key(name.as_deref());
             let decision = state.engine.admit(self.0, key, words::facts(facts), HostTime::from_nanos(now), random);
-            if let (Key::NEW, Some(name), Some(call)) = (key, &name, decision.call)
-                && let Some(given) = state.engine.key_of(call)
-            {
-                state.names.learn(name, given);
-            }
+            state.names.learn_admitted(name.as_deref(), key, &decision, &state.engine);
             answer::tell(&state.engine, &decision)
         })
     }

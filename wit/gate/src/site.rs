@@ -3,9 +3,8 @@
 use alloc::string::String;
 
 use forbear::{
-    AttemptNumber, CallId, Decision, Engine, Facts, HostTime, Key, Outcome, OwnLimits, Repeat, Rng, StackId,
+    AttemptNumber, CallId, Decision, Engine, Facts, HostTime, Key, Names, Outcome, OwnLimits, Repeat, Rng, StackId,
 };
-use forbear_wit_shared::names::Names;
 use forbear_wit_shared::settings::{self, gate};
 use forbear_wit_shared::single::Single;
 
@@ -64,9 +63,7 @@ impl Site {
         let facts = Facts { repeat: Repeat::OnlyUnprocessed, replayable: false, ..Facts::default() };
         let random = self.random.word();
         let decision = self.engine.admit(self.stack, key, facts, now(), random);
-        if let (Some(name), Key::NEW, Some(call)) = (name, key, decision.call) {
-            self.engine.key_of(call).into_iter().for_each(|key| self.names.learn(name, key));
-        }
+        self.names.learn_admitted(name, key, &decision, &self.engine);
         decision
     }
 

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use forbear::http::{is_idempotency_key, is_idempotent};
+use forbear::http::repeat_of_request;
 use forbear::{Facts, Repeat};
 use forbear_wit_shared::origin;
 
@@ -10,17 +10,12 @@ use crate::bindings::{Method, Request, Scheme};
 
 /// The facts of a request whose body is `length` bytes long, where it says so, and is kept up to `most` bytes.
 pub fn of(request: &Request, length: Option<u64>, most: u64) -> Facts {
-    let idempotent = is_idempotent(word(&request.get_method()));
-    let repeat = match () {
+    let method = request.get_method();
+    let mut repeat = repeat_of_request(word(&method), &request.get_headers().get("idempotency-key"));
+    if length.is_none() && !is_bodyless(&method) {
         // How long it really is shows while it is sent; a second attempt beside the first could not be given the same.
-        () if idempotent && length.is_none() && !is_bodyless(&request.get_method()) => Repeat::AfterFailure,
-        () if idempotent => Repeat::Freely,
-        // The key makes repeating safe one after the other; two at once are a conflict for most upstreams.
-        () if request.get_headers().get("idempotency-key").iter().any(|key| is_idempotency_key(key)) => {
-            Repeat::AfterFailure
-        }
-        () => Repeat::OnlyUnprocessed,
-    };
+        repeat = repeat.min(Repeat::AfterFailure);
+    }
     let replayable = length.is_none_or(|length| length <= most);
     // What is waited for until a body has come is its sender.
     Facts { repeat, replayable, prepared: length != Some(0), ..Facts::default() }

@@ -9,7 +9,7 @@
 extern crate alloc;
 
 use bindings::{ErrorCode, Request, Response};
-use forbear_wit_shared::{names, settings};
+use forbear_wit_shared::settings;
 
 mod bindings;
 mod call;

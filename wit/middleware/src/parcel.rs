@@ -8,10 +8,8 @@
 use alloc::vec::Vec;
 
 use forbear::snapshot::checksum;
-use forbear::{Engine, HostTime, StackId};
+use forbear::{Engine, HostTime, Names, StackId};
 use forbear_wit_shared::learned;
-
-use crate::names::Names;
 
 /// What a stack has learned until now: by the engine's clock, and in milliseconds since 1970.
 pub fn take(engine: &Engine, stack: StackId, names: &Names, (now, written_ms): (HostTime, u64)) -> Vec<u8> {

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::task::{Context, Waker};
 
-use forbear::{AttemptNumber, CallId, Decision, Engine, Facts, Key, Outcome, OwnLimits, Repeat, Rng, StackId};
+use forbear::{AttemptNumber, CallId, Decision, Engine, Facts, Key, Names, Outcome, OwnLimits, Repeat, Rng, StackId};
 use forbear_wit_shared::single::Single;
 
 use crate::bindings::ErrorCode;
@@ -13,7 +13,6 @@ use crate::bindings::wasi::random::insecure_seed;
 use crate::clock::now;
 #[cfg(feature = "state")]
 use crate::keeper::Keeper;
-use crate::names::Names;
 use crate::settings::{self, Door};
 
 #[cfg(feature = "state")]
@@ -73,9 +72,7 @@ impl Site {
         let key = name.map_or(Key::WHOLE, |name| self.names.key(name));
         let (now, random) = (now(), self.random.word());
         let decision = self.engine.admit(self.stack, key, facts, now, random);
-        if let (Some(name), Key::NEW, Some(call)) = (name, key, decision.call) {
-            self.engine.key_of(call).into_iter().for_each(|key| self.names.learn(name, key));
-        }
+        self.names.learn_admitted(name, key, &decision, &self.engine);
         self.answered(decision)
     }
 

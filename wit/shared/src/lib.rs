@@ -7,7 +7,6 @@ extern crate alloc;
 #[cfg(target_family = "wasm")]
 mod artifact;
 pub mod learned;
-pub mod names;
 pub mod origin;
 pub mod settings;
 pub mod single;
