@@ -1,22 +1,26 @@
-// `npm run build`: Rust → wasm → dist/, TypeScript → dist/. What is in dist/ is what is published and what every
-// JavaScript test runs on. Each step remembers the hash of what went in and is skipped while that has not changed.
+// `npm run build`: Rust → wasm, TypeScript → modules, both → dist/, which is what is published. Each step remembers the hash
+// of what went in and is skipped while that has not changed.
 //
 //   target/…/forbear_js.wasm   cargo
 //   target/glue/               wasm-bindgen: forbear_bg.wasm, the types of its exports, and glue that js/src does without
-//   dist/wasm/                 forbear.wasm (after wasm-opt), exports.d.ts (its exports), inline.js (its bytes as
+//   build/src/wasm/            forbear.wasm (after wasm-opt), exports.d.ts (its exports), inline.js (its bytes as
 //                              text, for hosts that cannot import a .wasm file)
-//   dist/**                    tsc: js/src → ES modules and their types
-//   build/test/**              tsc: js/test, only for the tests (build/src is dist/, see linkTestsToDist)
+//   build/src/**               tsc: js/src → ES modules and their types
+//   build/test/**              tsc: js/test, only for the tests; what it imports is beside it in build/src
+//   dist/                      esbuild: one file for each entry; their types, and the wasm
 
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { aloneIn } from "./alone.mjs";
+import { ofWrangler } from "./of-wrangler.mjs";
 import { inRoot, isMain, main, root, run, say, seconds } from "./run.mjs";
 import { ensureNodeModules, ensureRustTarget, ensureWasmBindgen, node22 } from "./setup.mjs";
 import { textOf } from "./text.mjs";
 
 export const tsc = inRoot("node_modules", "typescript", "bin", "tsc");
+const modules = inRoot("build", "src");
+const dist = inRoot("dist");
 
 let built;
 
@@ -30,6 +34,7 @@ async function buildAll() {
   const { wasmBindgen } = await ensureWasmBindgen();
   await buildWasm(wasmBindgen);
   await buildTypeScript();
+  await bundleEntries();
   say(`dist/ is up to date (${seconds(started)})`);
 }
 
@@ -45,10 +50,9 @@ async function buildWasm(wasmBindgen) {
   await run("cargo", ["rustc", "--release", "--package", "forbear-js", "--lib", "--crate-type", "cdylib", "--target", "wasm32-unknown-unknown"]);
   const compiled = join(process.env.CARGO_TARGET_DIR ?? inRoot("target"), "wasm32-unknown-unknown", "release", "forbear_js.wasm");
   const glue = inRoot("target", "glue");
-  const dist = inRoot("dist", "wasm");
-
+  const wasm = join(modules, "wasm");
   const tools = [inRoot("Cargo.lock"), inRoot("package-lock.json"), inRoot("scripts", "build.mjs"), inRoot("scripts", "text.mjs")];
-  await step("wasm", [compiled, ...tools], [dist], async () => {
+  await step("wasm", [compiled, ...tools], [wasm], async () => {
     say("Binding and shrinking the wasm (10 s)");
     rmSync(glue, { recursive: true, force: true });
     await run(wasmBindgen, [compiled, "--target", "web", "--out-dir", glue, "--out-name", "forbear",
@@ -56,13 +60,14 @@ async function buildWasm(wasmBindgen) {
     // Control flow laid out anew, and looked at twice: a hundredth smaller.
     await wasmOpt(join(glue, "forbear_bg.wasm"), join(glue, "forbear.wasm"), ["--flatten", "--rereloop", "-Oz", "-Oz"]);
 
-    mkdirSync(dist, { recursive: true });
-    copyFileSync(join(glue, "forbear.wasm"), join(dist, "forbear.wasm"));
-    copyFileSync(join(glue, "forbear_bg.wasm.d.ts"), join(dist, "exports.d.ts"));
+    if (lstatSync(modules, { throwIfNoEntry: false })?.isSymbolicLink()) rmSync(modules); // to dist/, as it once was
+    mkdirSync(wasm, { recursive: true });
+    copyFileSync(join(glue, "forbear.wasm"), join(wasm, "forbear.wasm"));
+    copyFileSync(join(glue, "forbear_bg.wasm.d.ts"), join(wasm, "exports.d.ts"));
     // TypeScript looks here for the type of `import module from "…/forbear.wasm"`.
-    write(join(dist, "forbear.d.wasm.ts"), "declare const module: WebAssembly.Module;\nexport default module;\n");
-    write(join(dist, "inline.js"), `export default ${JSON.stringify(textOf(readFileSync(join(dist, "forbear.wasm"))))};\n`);
-    write(join(dist, "inline.d.ts"), "/** The bytes of forbear.wasm as text. */\ndeclare const text: string;\nexport default text;\n");
+    write(join(wasm, "forbear.d.wasm.ts"), "declare const module: WebAssembly.Module;\nexport default module;\n");
+    write(join(wasm, "inline.js"), `export default ${JSON.stringify(textOf(readFileSync(join(wasm, "forbear.wasm"))))};\n${OF_BYTES}\n`);
+    write(join(wasm, "inline.d.ts"), "/** The bytes of forbear.wasm as text. */\ndeclare const text: string;\nexport default text;\n");
   });
 }
 
@@ -83,17 +88,53 @@ export async function wasmOpt(from, to, passes) {
 // ——— TypeScript ———
 
 /**
- * How js/src sees the wasm: dist/ is laid over js/src (`rootDirs` in tsconfig.json), so "./wasm/inline.js" written
- * in js/src finds its types in dist/wasm/, and the same words are right in what is emitted to dist/.
+ * How js/src sees the wasm: build/src is laid over js/src (`rootDirs` in tsconfig.json), so "./wasm/inline.js" written
+ * in js/src finds its types in build/src/wasm/, and the same words are right in what is emitted to build/src.
  */
 async function buildTypeScript() {
-  await step("shim", shimInputs(), [inRoot("dist", "entry")], async () => {
+  await step("shim", shimInputs(), [join(modules, "entry")], async () => {
     say("Compiling js/src");
-    removeStale(inRoot("dist"), inRoot("js", "src"), "wasm");
-    // What tsc remembers of its last run would keep it from writing again what was deleted from dist/.
+    removeStale(modules, inRoot("js", "src"), "wasm");
+    // What tsc remembers of its last run would keep it from writing again what was deleted.
     rmSync(inRoot("build", "tsbuildinfo"), { recursive: true, force: true });
     await run(node22, [tsc, "--project", inRoot("tsconfig.json")]);
   });
+}
+
+/**
+ * Each entry as one file, with short names and without comments: Node reads one in place of forty, and a Worker is as small
+ * though its bundler does not minify unless it is told to. What the names stand for is in the source maps. White space stays:
+ * bundlers print it as they like, consoles show whole lines, and without it esbuild drops the marks of what is pure.
+ */
+async function bundleEntries() {
+  const compiled = files(modules, /\.(js|js\.map|wasm|d\.ts|d\.wasm\.ts)$/);
+  await step("bundle", [inRoot("package-lock.json"), inRoot("scripts", "build.mjs"), ...compiled], [dist], async () => {
+    rmSync(dist, { recursive: true, force: true });
+    const entries = ["inline", "workerd"].map((name) => join(modules, "entry", name));
+    await ofWrangler("esbuild").build({
+      entryPoints: entries.map((entry) => `${entry}.js`), outdir: join(dist, "entry"), bundle: true, format: "esm", target: "es2022",
+      minifySyntax: true, minifyIdentifiers: true, sourcemap: true, external: ["*.wasm"], plugins: [withoutComments], logLevel: "warning",
+    });
+    const beside = ["forbear.wasm", "forbear.d.wasm.ts"].map((name) => join(modules, "wasm", name));
+    for (const file of [...beside, ...typesOf(entries)]) cpSync(file, join(dist, relative(modules, file)));
+  });
+}
+
+/** Empties the lines of what tsc wrote that are comments; there they stay, so that its source map is still right. */
+const withoutComments = {
+  name: "without comments",
+  setup: ({ onLoad }) => onLoad({ filter: /\.js$/ }, ({ path }) => ({
+    contents: readFileSync(path, "utf8").replace(/^ *(\/\/(?!# ).*|\/\*\*((?!\*\/)[\s\S])*\*\/)$/gm, (comment) => comment.replace(/[^\n]/g, "")),
+  })),
+};
+
+/** The declarations that those of the entries lead to. */
+function typesOf(entries) {
+  const found = new Set(entries.map((entry) => `${entry}.d.ts`));
+  for (const file of found) {
+    for (const [, path] of readFileSync(file, "utf8").matchAll(/\b(?:from |import\()"(\..+?)\.js"/g)) found.add(join(file, "..", `${path}.d.ts`));
+  }
+  return found;
 }
 
 /** js/test → build/test, beside a link that makes what they import be dist/. Only the tests need it. */
@@ -106,32 +147,19 @@ export async function buildTests() {
     removeStale(inRoot("build", "test"), inRoot("js", "test"));
     await run(node22, [tsc, "--project", testConfig]);
   });
-  await aloneIn(root, "link", linkTestsToDist);
 }
 
 function shimInputs() {
-  const wasmTypes = files(inRoot("dist", "wasm"), /\.d\.(wasm\.)?ts$/);
+  const wasmTypes = files(join(modules, "wasm"), /\.d\.(wasm\.)?ts$/);
   return [inRoot("tsconfig.json"), inRoot("package-lock.json"), ...wasmTypes, ...files(inRoot("js", "src"), /\.ts$/)];
-}
-
-/**
- * Tests import "../src/driver.js". Beside their compiled form in build/test that name leads to build/src, which is
- * dist/ itself: what is tested is what is shipped, and js/src is compiled once.
- */
-function linkTestsToDist() {
-  const link = inRoot("build", "src");
-  const target = join("..", "dist"); // a folder that is copied with it must not test the old place's
-  if (lstatSync(link, { throwIfNoEntry: false }) && readlinkSync(link) === target) return;
-  rmSync(link, { force: true });
-  symlinkSync(target, link);
 }
 
 /** Removes compiled files whose source is gone, so that nothing imports or publishes what no longer exists. */
 function removeStale(output, source, except) {
-  for (const file of files(output, /\.(js|d\.ts)$/)) {
-    const path = file.slice(output.length + 1);
+  for (const file of files(output, COMPILED)) {
+    const path = relative(output, file);
     if (except && path.startsWith(join(except, "/"))) continue;
-    if (!existsSync(join(source, path.replace(/\.(js|d\.ts)$/, ".ts")))) rmSync(file);
+    if (!existsSync(join(source, path.replace(COMPILED, ".ts")))) rmSync(file);
   }
 }
 
@@ -167,3 +195,7 @@ export function files(folder, pattern) {
     .filter((path) => pattern.test(path) && statSync(path).isFile())
     .sort();
 }
+
+const COMPILED = /\.(js|js\.map|d\.ts)$/;
+/** The source map of the module as text, so that its letters are not in the source maps of the entries as well. */
+const OF_BYTES = `//# sourceMappingURL=data:application/json;base64,${btoa('{"version":3,"sources":["forbear.wasm"],"sourcesContent":[""],"mappings":"AAAA"}')}`;

@@ -1,8 +1,8 @@
 // What is measured on Node alone: fetch in its own shape, the verbs without the shim, and two more neighbours.
 
 import { readFileSync } from "node:fs";
-import { POLICIES } from "../../dist/generated/vocabulary.js";
-import { AT, Instance } from "../../dist/instance.js";
+import { POLICIES } from "../../build/src/generated/vocabulary.js";
+import { AT, Instance } from "../../build/src/engine/instance.js";
 import { DIRECT, PLAIN } from "./cases.mjs";
 
 const noop = async () => {};

@@ -5,6 +5,8 @@ import type { RefusalReason } from "./types.js";
 
 const BRAND: unique symbol = /* @__PURE__ */ Symbol.for("forbear.error") as never;
 
+// Their names are written down, since minified classes have none that says anything, and consoles show it.
+
 abstract class BrandedError extends Error {
   abstract readonly [BRAND]: string;
 
@@ -52,6 +54,8 @@ interface ConfigFacts {
 
 /** A policy refused the call, or its next attempt. `cause` is then what the last attempt brought: its error, or `{ status, headers }`. */
 export class RejectedError extends BrandedError {
+  static override readonly name = "RejectedError";
+
   get [BRAND](): "RejectedError" {
     return "RejectedError";
   }
@@ -68,6 +72,8 @@ export interface RejectedError extends RejectedFacts {
 
 /** Time was up: for the whole call (`policy` is "deadline") or for its last attempt ("attemptTimeout"). */
 export class TimeoutError extends BrandedError {
+  static override readonly name = "TimeoutError";
+
   get [BRAND](): "TimeoutError" {
     return "TimeoutError";
   }
@@ -84,6 +90,8 @@ export interface TimeoutError extends TimeoutFacts {
 
 /** A configuration that cannot be: which value, and what may stand there. */
 export class ConfigError extends BrandedError {
+  static override readonly name = "ConfigError";
+
   get [BRAND](): "ConfigError" {
     return "ConfigError";
   }

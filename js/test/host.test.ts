@@ -209,13 +209,3 @@ test("a hint for a call that is over, or comes twice, does nothing", async () =>
   wake!();
   await quiet();
 });
-
-test("the emitted types of the core name no type of Node", async () => {
-  const { readdirSync, readFileSync } = await import("node:fs");
-  const folder = new URL("../src/", import.meta.url);
-  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".d.ts") && !name.startsWith("wasm"));
-  assert.ok(files.length > 10);
-  for (const file of files) {
-    assert.doesNotMatch(readFileSync(new URL(file, folder), "utf8"), /NodeJS\.|node:|types="node"|\bBuffer\b/, file);
-  }
-});

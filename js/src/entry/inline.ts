@@ -1,16 +1,23 @@
 // Every host but Workers: the module travels inside the JavaScript, so that no bundler can lose it, and is compiled when
 // first needed.
 
-import { makersFor } from "../guards/makers.js";
+import { makersFor, only } from "../guards/makers.js";
 import { ConfigError } from "../errors.js";
 import { defaultHost } from "../host/host.js";
 import text from "../wasm/inline.js";
 import { bytesOf } from "./bytes.js";
 
 export * from "../index.js";
-export const {
-  forbear, wrapFetch, retryBudget, throttler, circuitBreaker, concurrencyLimiter, bulkhead, rateLimiter,
-} = /* @__PURE__ */ makersFor({ module: compileModule, host: defaultHost });
+
+const made = /* @__PURE__ */ makersFor({ module: compileModule, host: defaultHost });
+export const forbear = /* @__PURE__ */ only("forbear", made);
+export const wrapFetch = /* @__PURE__ */ only("wrapFetch", made);
+export const retryBudget = /* @__PURE__ */ only("retryBudget", made);
+export const throttler = /* @__PURE__ */ only("throttler", made);
+export const circuitBreaker = /* @__PURE__ */ only("circuitBreaker", made);
+export const concurrencyLimiter = /* @__PURE__ */ only("concurrencyLimiter", made);
+export const bulkhead = /* @__PURE__ */ only("bulkhead", made);
+export const rateLimiter = /* @__PURE__ */ only("rateLimiter", made);
 
 let module: WebAssembly.Module | undefined;
 

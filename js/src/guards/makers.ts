@@ -77,6 +77,9 @@ export function makersFor(runtime: Runtime): Makers {
   };
 }
 
+/** One of these functions. A call, and no destructuring: bundlers can leave out a call that is marked as pure. */
+export const only = <Name extends keyof Makers>(name: Name, made: Makers): Makers[Name] => made[name];
+
 interface Part {
   engine: Engine;
   stacks: Stacks;

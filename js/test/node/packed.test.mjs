@@ -16,8 +16,21 @@ const packed = files.map(({ path }) => path);
 test("what is published is what was built, and what there is to read about it: no test, no source, no tool", () => {
   const beside = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "SECURITY.md", "package.json"];
   assert.deepEqual(packed.filter((path) => !/^dist\/|^docs\/.*\.md$/.test(path)), beside);
-  assert.deepEqual(packed.filter((path) => /test|bench|example|tsbuildinfo|\.map$|(?<!\.d(\.wasm)?)\.ts$/.test(path)), []);
-  assert.ok(packed.includes("dist/wasm/forbear.wasm") && packed.includes("dist/entry/inline.d.ts"));
+  assert.deepEqual(packed.filter((path) => /test|bench|example|tsbuildinfo|(?<!\.d(\.wasm)?)\.ts$/.test(path)), []);
+});
+
+test("each entry is one file with its source map; beside them are their types and the wasm", () => {
+  const entries = ["inline", "workerd"].flatMap((name) => [`dist/entry/${name}.js`, `dist/entry/${name}.js.map`]);
+  assert.deepEqual(packed.filter((path) => path.startsWith("dist/") && !path.endsWith(".ts")), [...entries, "dist/wasm/forbear.wasm"]);
+  assert.ok(["inline", "workerd"].every((name) => packed.includes(`dist/entry/${name}.d.ts`)));
+});
+
+test("the types that are published name no type of Node, and lead nowhere else", () => {
+  for (const path of packed.filter((path) => path.endsWith(".d.ts"))) {
+    const text = readFileSync(join(cwd, path), "utf8");
+    assert.doesNotMatch(text, /NodeJS\.|node:|types="node"|\bBuffer\b/, path);
+    for (const [, to] of text.matchAll(/"(\.[^"]*)\.js"/g)) assert.ok(packed.includes(posix.join(posix.dirname(path), `${to}.d.ts`)), `${path} → ${to}`);
+  }
 });
 
 test("every page that is published leads only to what is published with it, in the package and in the crate", () => {
