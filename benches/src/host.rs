@@ -82,7 +82,7 @@ impl Host {
     }
 }
 
-/// The stack that the limits are about.
+/// The five that are measured beside seatbelt's three.
 pub fn full() -> StackConfig {
     StackConfig {
         deadline: Some(deadline::Config::default()),
@@ -95,10 +95,10 @@ pub fn full() -> StackConfig {
 }
 
 /// The same, with a breaker that stays open as long as anybody measures.
-pub fn full_open_for_a_day() -> StackConfig {
+pub fn open_for_a_day(config: StackConfig) -> StackConfig {
     let open_for = Duration::from_secs(86_400);
     let breaker = circuit_breaker::Config { open_for, max_open_for: open_for, ..circuit_breaker::Config::default() };
-    StackConfig { breaker: Some(Part::Own(breaker)), ..full() }
+    StackConfig { breaker: Some(Part::Own(breaker)), ..config }
 }
 
 /// Every policy there is. Nothing is refused: the limits are as wide as they can be.

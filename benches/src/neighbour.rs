@@ -144,6 +144,6 @@ where
 }
 
 /// One thread, as forbear is measured.
-fn runtime() -> Runtime {
+pub fn runtime() -> Runtime {
     Builder::new_current_thread().enable_time().build().expect("a runtime")
 }

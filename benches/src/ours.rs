@@ -9,10 +9,11 @@ use forbear::policy::{
 };
 use forbear::{Duration, Key, MAX_KEYS, Part, Ratio, StackConfig, Step, Verdict};
 
-use crate::host::{Host, MANY, all, full, full_open_for_a_day, unlimited};
+use crate::host::{Host, MANY, all, full, open_for_a_day, unlimited};
 use crate::memory::{Use, used_by};
 use crate::neighbour;
 use crate::rounds::Case;
+use crate::seatbelt;
 
 const DIRECT: &str = "no policy, no engine";
 const ALL: &str = "every policy";
@@ -24,22 +25,31 @@ pub fn cases() -> Vec<Case> {
             black_box(succeeding());
         }),
         succeeds("retry + budget + breaker + deadline + attempt timeout", full())
-            .beside(neighbour::ITS_THREE_LAYERS, 0.09)
+            .beside(neighbour::ITS_THREE_LAYERS, None)
             .beside(neighbour::THREE_LAYERS, None)
-            .beside(neighbour::SAME_POLICIES, None),
-        two_clock_readings("the same, and a clock read at both verbs").beside(neighbour::SAME_POLICIES, None),
-        refused("refused by an open breaker")
-            .beside(neighbour::ITS_OPEN_BREAKER, 0.1)
-            .beside(neighbour::OPEN_BREAKER, None),
+            .counted(),
+        two_clock_readings("the same, and a clock read at both verbs", full())
+            .beside(seatbelt::THREE_LAYERS, None)
+            .beside(neighbour::SAME_POLICIES, None)
+            .bound(seatbelt::THREE_LAYERS, 1.4, 1.0),
+        refused("refused by an open breaker", full())
+            .beside(neighbour::ITS_OPEN_BREAKER, None)
+            .beside(neighbour::OPEN_BREAKER, None)
+            .beside(seatbelt::OPEN_BREAKER, None)
+            .counted(),
+        refused("refused by an open breaker, every policy on", all()).bound(None, REFUSAL, REFUSAL / 2.0),
         over_keys("all five, 1,024 keys in turn", full()),
         one_in_ten_repeated("all five, one call in ten fails and is repeated"),
-        succeeds(ALL, all()).beside(neighbour::ITS_THREE_LAYERS, 0.12),
+        succeeds(ALL, all()).beside(neighbour::ITS_THREE_LAYERS, None).counted(),
+        two_clock_readings("every policy, and a clock read at both verbs", all())
+            .beside(seatbelt::THREE_LAYERS, None)
+            .bound(seatbelt::THREE_LAYERS, 2.4, 1.5),
         over_keys("every policy, 1,024 keys in turn", all()).beside(ALL, 1.5),
         in_flight(ONE_IN_FLIGHT, 1),
         in_flight("every policy, 10,000 calls in flight", MANY as usize).beside(ONE_IN_FLIGHT, 1.5),
     ];
-    cases.extend(refusals().map(|case| case.beside(neighbour::ITS_OPEN_BREAKER, 0.12)));
-    cases.extend(singles().into_iter().map(|(name, config)| succeeds(name, config)));
+    cases.extend(refusals().map(|case| case.beside(neighbour::ITS_OPEN_BREAKER, None).counted()));
+    cases.extend(singles().into_iter().map(|(name, config)| succeeds(name, config).counted()));
     cases
 }
 
@@ -75,8 +85,8 @@ fn succeeds(name: &'static str, config: StackConfig) -> Case {
 }
 
 /// What a native host pays in all: it has to read a clock for each verb.
-fn two_clock_readings(name: &'static str) -> Case {
-    let mut host = Host::new(full());
+fn two_clock_readings(name: &'static str, config: StackConfig) -> Case {
+    let mut host = Host::new(config);
     Case::new(name, move || {
         black_box(Instant::now());
         black_box(host.call(Key::WHOLE, || {
@@ -87,8 +97,8 @@ fn two_clock_readings(name: &'static str) -> Case {
     .over(DIRECT)
 }
 
-fn refused(name: &'static str) -> Case {
-    let mut host = Host::new(full_open_for_a_day());
+fn refused(name: &'static str, config: StackConfig) -> Case {
+    let mut host = Host::new(open_for_a_day(config));
     host.open_breaker();
     Case::new(name, move || {
         let step = host.call(Key::WHOLE, succeeding);
@@ -173,7 +183,7 @@ pub fn allocations_of_warm_calls() -> Vec<(&'static str, u64)> {
     vec![
         ("calls that succeed", warm(full(), 1, Upstream::Succeeds)),
         ("calls of which one in ten fails and is repeated", warm(full(), 1, Upstream::FailsOneInTen)),
-        ("calls refused by an open breaker", warm(full_open_for_a_day(), 1, Upstream::Fails)),
+        ("calls refused by an open breaker", warm(open_for_a_day(full()), 1, Upstream::Fails)),
         ("calls of 1,024 keys, one in ten repeated", warm(full(), all_keys, Upstream::FailsOneInTen)),
         ("calls that succeed, every policy", warm(all(), 1, Upstream::Succeeds)),
     ]
@@ -231,5 +241,7 @@ fn one_in(many: u32) -> impl FnMut() -> Verdict {
     }
 }
 
+/// Instructions of a refusal by an open breaker behind every policy, before calls were made cheaper.
+const REFUSAL: f64 = 667.0;
 /// More than a window of the breaker holds.
 const CALLS_PER_KEY: usize = 150;

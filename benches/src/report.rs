@@ -4,7 +4,8 @@ use std::process::{Command, ExitCode};
 
 use serde_json::{Value, json};
 
-use crate::rounds::Figure;
+use crate::instructions::Count;
+use crate::rounds::{Bound, Figure};
 
 #[derive(Default)]
 pub struct Report {
@@ -21,7 +22,9 @@ impl Report {
         let cores = std::thread::available_parallelism().map_or(0, usize::from);
         let rustc = Command::new("rustc").arg("--version").output().map(|output| output.stdout).unwrap_or_default();
         let observed = if cfg!(feature = "neighbour-observed") { "with" } else { "without" };
-        println!("\nNative, one thread, beside tower-resilience 0.13.0 {observed} its metrics and tracing");
+        println!(
+            "\nNative, one thread, beside seatbelt 0.11.0, and tower-resilience 0.13.0 {observed} its metrics and tracing"
+        );
         println!(
             "{}, {cores} cores; {}",
             model.unwrap_or(std::env::consts::ARCH),
@@ -38,6 +41,35 @@ impl Report {
         }
         let none = Value::Null;
         self.rows.push(json!({ "case": case, "ns": none, "overDirectNs": none, "peer": none, "ratio": none, "count": count, "limit": limit }));
+    }
+
+    /// Instructions a call, and the limits that are told in them.
+    pub fn instructions(&mut self, counts: Option<Vec<Count>>) {
+        let Some(counts) = counts else {
+            println!("\nvalgrind is not installed: no instructions are counted, and no limit of them is looked at");
+            return;
+        };
+        println!(
+            "\n{:<66} {:>9}   {:>6} {:>6} {:>6}   beside",
+            "instructions a call (callgrind)", "", "now", "limit", "goal"
+        );
+        for Count { case, instructions, bound, ratio } in counts {
+            let line = format!("{case:<66} {instructions:>9.0}");
+            let Bound { peer, limit, goal } = bound.unwrap_or(Bound { peer: None, limit: f64::INFINITY, goal: 0.0 });
+            let now = ratio.unwrap_or(instructions);
+            let digits = if ratio.is_some() { 2 } else { 0 };
+            match bound {
+                Some(_) => {
+                    println!("{line}   {now:>6.digits$} {limit:>6.digits$} {goal:>6.digits$}   {}", peer.unwrap_or(""))
+                }
+                None => println!("{line}"),
+            }
+            if now > limit {
+                self.missed.push(format!("{case}: {now:.digits$}, the limit is {limit:.digits$}"));
+            }
+            let bounds = bound.map(|Bound { limit, goal, .. }| (limit, goal)).unzip();
+            self.rows.push(json!({ "case": case, "instructions": instructions, "peer": peer, "ratio": ratio, "limit": bounds.0, "goal": bounds.1 }));
+        }
     }
 
     /// Medians in nanoseconds a call.

@@ -11,9 +11,21 @@ pub struct Case {
     pub name: &'static str,
     /// What doing the same without any policy costs: the name of another case.
     pub direct: Option<&'static str>,
-    /// Whom it is compared with: names of other cases, each with the greatest ratio allowed, if any.
+    /// Whom it is compared with: names of other cases, each with the greatest ratio of times allowed, if any.
     pub peers: Vec<(&'static str, Option<f64>)>,
+    /// Whether its instructions are counted too.
+    pub counted: bool,
+    /// How many instructions it may take, beside a peer's or in all.
+    pub bound: Option<Bound>,
     run: Box<dyn FnMut(u32) -> Duration>,
+}
+
+/// A row of the table of limits: times a peer's instructions, or, without a peer, instructions.
+#[derive(Clone, Copy)]
+pub struct Bound {
+    pub peer: Option<&'static str>,
+    pub limit: f64,
+    pub goal: f64,
 }
 
 /// What was measured: nanoseconds a call. A case with several peers makes as many figures.
@@ -29,7 +41,7 @@ pub struct Figure {
 impl Case {
     /// A case that times so many calls itself.
     pub fn timed(name: &'static str, run: impl FnMut(u32) -> Duration + 'static) -> Self {
-        Self { name, direct: None, peers: Vec::new(), run: Box::new(run) }
+        Self { name, direct: None, peers: Vec::new(), counted: false, bound: None, run: Box::new(run) }
     }
 
     /// A case whose calls are simply made one after the other.
@@ -51,6 +63,21 @@ impl Case {
     pub fn beside(mut self, peer: &'static str, limit: impl Into<Option<f64>>) -> Self {
         self.peers.push((peer, limit.into()));
         self
+    }
+
+    pub fn counted(mut self) -> Self {
+        self.counted = true;
+        self
+    }
+
+    pub fn bound(mut self, peer: impl Into<Option<&'static str>>, limit: f64, goal: f64) -> Self {
+        self.bound = Some(Bound { peer: peer.into(), limit, goal });
+        self.counted()
+    }
+
+    /// Makes so many calls.
+    pub fn calls(&mut self, count: u32) -> Duration {
+        (self.run)(count)
     }
 }
 
