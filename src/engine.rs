@@ -27,12 +27,13 @@ use calls::Calls;
 use desk::{Desk, Verb};
 use ledger::Ledger;
 use stack::Stack;
-use turn::{Input, Ruling, Turn, give_number};
+use turn::{Input, Ruling, Turn};
 
 mod arena;
 mod calls;
 mod desk;
 mod endings;
+mod keys;
 mod ledger;
 mod stack;
 mod state;
@@ -59,6 +60,9 @@ pub struct Engine {
 pub struct Limits {
     /// How many calls there are at most; one more goes on unguarded. At most 2²⁰ − 1.
     pub calls: u32,
+    /// How many bytes the state of all keys takes at most, of all stacks and policies together; what is busy stays all the
+    /// same. Ours: a quarter of what a Worker's isolate has.
+    pub memory: u32,
     /// Where the generations of handles begin. A host that starts over after a crash moves it on, so that no handle of
     /// the old engine means anything to the new one.
     pub first_generation: u32,
@@ -66,7 +70,7 @@ pub struct Limits {
 
 impl Limits {
     /// What [`Default`] gives.
-    pub const DEFAULT: Self = Self { calls: 65_536, first_generation: 1 };
+    pub const DEFAULT: Self = Self { calls: 65_536, memory: 32 << 20, first_generation: 1 };
 }
 
 impl Default for Limits {
@@ -92,7 +96,7 @@ impl Engine {
             stacks: Vec::new(),
             keys: Keys::new(),
             desk: Desk::new(),
-            ledger: Ledger::new(),
+            ledger: Ledger::new(limits.memory),
         }
     }
 
@@ -110,8 +114,9 @@ impl Engine {
             return Err(ConfigError::too_many(Kind::Deadline, MAX_STACKS + 1, MAX_STACKS));
         }
         let stack = Stack::new(config, &mut self.desk.objects)?;
+        let bytes = |object| self.desk.objects.get(object).map_or(0, |object| object.kind().bytes_of_a_key());
+        self.ledger.open_stack(stack.objects().map(bytes).sum());
         self.stacks.push(stack);
-        self.ledger.open_stack();
         Ok(StackId::from_number((self.stacks.len() - 1) as u16))
     }
 
@@ -150,7 +155,10 @@ impl Engine {
         let mut verb = self.open(now, random);
         let Some(found) = self.stacks.get(usize::from(stack.number())) else { return Decision::UNGUARDED };
         let deadline = found.deadline(facts.timeout, verb.now);
-        let key = if self.keys.knows(key) { key } else { Key::NEW };
+        let mut key = if self.keys.knows(key) { key } else { Key::NEW };
+        if self.ledger.is_full() {
+            key = self.key_at_the_bound(stack, key, &mut verb);
+        }
         if self.calls.is_full() {
             self.make_room(&mut verb);
         }
@@ -320,31 +328,6 @@ impl Engine {
             self.end_leases(NOBODY, FEW, verb);
         }
         self.calls.end_lingering();
-    }
-}
-
-/// Keys.
-impl Engine {
-    /// A number for a name that state is to be restored for; `None` where every key is busy.
-    pub fn intern(&mut self) -> Option<Key> {
-        let now = self.clock.now().unwrap_or(Instant::ORIGIN);
-        match give_number(&mut self.keys, &mut self.desk, &mut self.ledger, now) {
-            Key::OVERFLOW => None,
-            key => Some(key),
-        }
-    }
-
-    /// How many keys were given numbers; they are `0..count`.
-    #[must_use]
-    pub fn keys(&self) -> usize {
-        self.keys.count()
-    }
-
-    /// The number of the call's key, once the call was sent or told to wait.
-    #[must_use]
-    pub fn key_of(&self, call: CallId) -> Option<Key> {
-        let call = self.calls.get(self.calls.find(call)?)?;
-        call.tenancy.map(|_| call.key)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Keys: what shares the state of a policy (usually the origin), as small numbers the host interned.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 pub use name::kept_name;
@@ -37,6 +38,11 @@ impl Key {
         self.0 != Self::OVERFLOW.0 && self.0 != Self::NEW.0
     }
 
+    /// Whether it is one of those that are given out and taken back.
+    pub(crate) const fn can_go(self) -> bool {
+        self.0 >= RESERVED
+    }
+
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
@@ -47,17 +53,26 @@ impl Key {
 pub(crate) struct Keys {
     /// From the first key that is not reserved on.
     slots: Vec<Slot>,
-    /// How often any key was used.
+    /// How often any key was used or looked at.
     uses: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// The last of the uses that was its own.
+    /// The last of the uses that was its own. To be found busy is a use as well: it is looked at again after all the others.
     used: u64,
+    /// When its idle state was last forgotten, counted like uses.
+    swept: u64,
     in_flight: u32,
     /// How many names have had this number: what a name's late calls tell must not be told of the next one.
     tenancy: u32,
+}
+
+impl Slot {
+    /// This use, unless it lasts.
+    fn idle_since(&self, last: u64) -> u64 {
+        if self.in_flight == 0 { last } else { u64::MAX }
+    }
 }
 
 impl Keys {
@@ -71,35 +86,79 @@ impl Keys {
     }
 
     /// A number for a key never seen: a fresh one, or that of the least recently used key that is not `busy`, which is
-    /// then forgotten; [`Key::OVERFLOW`] where every key is busy.
-    pub fn intern(&mut self, busy: impl Fn(Key) -> bool) -> Interned {
-        self.uses += 1;
-        if self.slots.len() < MAX_KEYS as usize {
-            self.slots.push(Slot { used: self.uses, ..Slot::default() });
+    /// then forgotten; [`Key::OVERFLOW`] where `looks` at the least recently used ones find none.
+    pub fn intern(&mut self, looks: usize, busy: impl Fn(Key) -> bool) -> Interned {
+        if self.is_growing() {
+            let used = self.one_more();
+            self.slots.push(Slot { used, ..Slot::default() });
             return Interned::Fresh(Key(self.slots.len() as u16 + RESERVED - 1));
         }
-        let mut oldest: Option<(Key, &mut Slot)> = None;
-        for (key, slot) in (RESERVED..).map(Key).zip(&mut self.slots) {
-            let older = oldest.as_ref().is_none_or(|(_, oldest)| slot.used < oldest.used);
-            if older && slot.in_flight == 0 && !busy(key) {
-                oldest = Some((key, slot));
-            }
+        let Some(key) = self.find_idle(looks, busy) else { return Interned::Overflow };
+        let used = self.one_more();
+        if let Some(slot) = self.slot(key) {
+            *slot = Slot { used, tenancy: slot.tenancy.wrapping_add(1), ..Slot::default() };
         }
-        let Some((key, slot)) = oldest else { return Interned::Overflow };
-        *slot = Slot { used: self.uses, tenancy: slot.tenancy.wrapping_add(1), ..Slot::default() };
         Interned::Reused(key)
     }
 
     /// Whether a key never seen would get a number of its own.
-    pub fn has_room(&self, busy: impl Fn(Key) -> bool) -> bool {
-        let mut slots = (RESERVED..).map(Key).zip(&self.slots);
-        self.slots.len() < MAX_KEYS as usize || slots.any(|(key, slot)| slot.in_flight == 0 && !busy(key))
+    pub fn has_room(&mut self, looks: usize, busy: impl Fn(Key) -> bool) -> bool {
+        self.is_growing() || self.find_idle(looks, busy).is_some()
+    }
+
+    fn is_growing(&self) -> bool {
+        self.slots.len() < MAX_KEYS as usize
+    }
+
+    /// The least recently used key that is not busy. Each that is takes one of the looks.
+    fn find_idle(&mut self, looks: usize, busy: impl Fn(Key) -> bool) -> Option<Key> {
+        for _ in 0..looks {
+            let key = self.least(|slot| slot.idle_since(slot.used))?;
+            if !busy(key) {
+                return Some(key);
+            }
+            self.touch(key);
+        }
+        None
+    }
+
+    /// The key whose idle state goes next: the least recently used one without calls in flight, each in its turn.
+    pub fn next_to_sweep(&mut self) -> Option<Key> {
+        let key = self.least(|slot| slot.idle_since(slot.used.max(slot.swept)))?;
+        let swept = self.one_more();
+        self.slot(key)?.swept = swept;
+        Some(key)
+    }
+
+    /// The key for which this is least, and not as great as can be.
+    #[inline(never)]
+    fn least(&self, order: fn(&Slot) -> u64) -> Option<Key> {
+        let (mut least, mut found) = (u64::MAX, None);
+        for (key, slot) in (RESERVED..).map(Key).zip(&self.slots) {
+            let its = order(slot);
+            if its < least {
+                (least, found) = (its, Some(key));
+            }
+        }
+        found
+    }
+
+    /// Notes that a key is used, though no call of it begins.
+    pub fn touch(&mut self, key: Key) {
+        let used = self.one_more();
+        if let Some(slot) = self.slot(key) {
+            slot.used = used;
+        }
+    }
+
+    fn one_more(&mut self) -> u64 {
+        self.uses += 1;
+        self.uses
     }
 
     /// Notes that a call of this key begins; answers which name the number stands for.
     pub fn begin(&mut self, key: Key) -> u32 {
-        self.uses += 1;
-        let used = self.uses;
+        let used = self.one_more();
         let Some(slot) = self.slot(key) else { return 0 };
         slot.in_flight = slot.in_flight.saturating_add(1);
         slot.used = used;
@@ -136,10 +195,11 @@ pub(crate) enum Interned {
     Overflow,
 }
 
-/// State for each key, made when a key is first written to; a key without state is in its pristine one.
+/// State for each key, made when a key is first written to; a key without state is in its pristine one. Each state lies by
+/// itself, so that the memory of one that is forgotten is free for whatever comes next, of whichever policy.
 #[derive(Debug)]
 pub struct Keyed<S> {
-    states: Vec<Option<S>>,
+    states: Vec<Option<Box<S>>>,
 }
 
 impl<S> Default for Keyed<S> {
@@ -152,21 +212,35 @@ impl<S> Keyed<S> {
     /// The key's state, if it has left the pristine one.
     #[must_use]
     pub fn get(&self, key: Key) -> Option<&S> {
-        self.states.get(key.index())?.as_ref()
+        self.states.get(key.index())?.as_deref()
     }
 
     /// The key's state, to change it; `None` for a key that was given no number.
     pub fn get_mut(&mut self, key: Key) -> Option<&mut S> {
-        self.states.get_mut(key.index())?.as_mut()
+        self.states.get_mut(key.index())?.as_deref_mut()
     }
 
     /// The key's state, made by `fresh` where there is none yet.
     pub fn entry(&mut self, key: Key, fresh: impl FnOnce() -> S) -> &mut S {
+        self.place(key).get_or_insert_with(|| Box::new(fresh()))
+    }
+
+    // One copy, or each caller carries one of its own into the artifact.
+    #[inline(never)]
+    fn place(&mut self, key: Key) -> &mut Option<Box<S>> {
         let index = key.index().min((MAX_KEYS + RESERVED) as usize);
         while self.states.len() <= index {
             self.grow();
         }
-        self.states[index].get_or_insert_with(fresh)
+        &mut self.states[index]
+    }
+
+    /// The key has this state from now on.
+    pub(crate) fn set(&mut self, key: Key, state: S) {
+        match self.get_mut(key) {
+            Some(place) => *place = state,
+            None => _ = self.entry(key, || state),
+        }
     }
 
     #[cold]
@@ -186,11 +260,11 @@ impl<S> Keyed<S> {
 
     /// All keys that have state, in order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (Key, &S)> {
-        self.states.iter().enumerate().filter_map(|(index, state)| Some((Key(index as u16), state.as_ref()?)))
+        self.states.iter().enumerate().filter_map(|(index, state)| Some((Key(index as u16), state.as_deref()?)))
     }
 }
 
-/// How many keys have state of their own at most. Ours: the state of all stays well under a mebibyte.
+/// How many keys have state of their own at most. Ours: a guard's state of all stays under a mebibyte.
 pub const MAX_KEYS: u16 = 1_024;
 const RESERVED: u16 = 2;
 /// All keys there may be, reserved ones among them.
@@ -212,7 +286,7 @@ mod tests {
     fn full() -> Keys {
         let mut keys = Keys::new();
         for expected in RESERVED..MAX_KEYS + RESERVED {
-            assert_eq!(number(keys.intern(|_| false)), expected);
+            assert_eq!(number(keys.intern(9, |_| false)), expected);
         }
         keys
     }
@@ -223,20 +297,51 @@ mod tests {
         keys.begin(Key(2));
         keys.end(Key(2));
         keys.begin(Key(3));
-        assert_eq!(number(keys.intern(|_| false)), 4);
-        assert_eq!(number(keys.intern(|key| key.0 == 5)), 6);
+        assert_eq!(number(keys.intern(9, |_| false)), 4);
+        assert_eq!(number(keys.intern(9, |key| key.0 == 5)), 6);
     }
 
     #[test]
     fn busy_keys_and_keys_in_flight_never_go() {
         let mut keys = full();
-        assert!(matches!(keys.intern(|_| true), Interned::Overflow));
+        assert!(matches!(keys.intern(9, |_| true), Interned::Overflow));
         for key in RESERVED..MAX_KEYS + RESERVED {
             keys.begin(Key(key));
         }
-        assert!(matches!(keys.intern(|_| false), Interned::Overflow));
+        assert!(matches!(keys.intern(9, |_| false), Interned::Overflow));
         keys.end(Key(700));
-        assert_eq!(number(keys.intern(|_| false)), 700);
+        assert_eq!(number(keys.intern(9, |_| false)), 700);
+    }
+
+    #[test]
+    fn where_all_are_busy_a_newcomer_looks_at_a_few_and_the_next_one_at_others() {
+        let mut keys = full();
+        let looked_at = core::cell::RefCell::new(Vec::new());
+        let busy = |key: Key| {
+            looked_at.borrow_mut().push(key.0);
+            key.0 != 30
+        };
+        assert!(!keys.has_room(9, busy));
+        assert!(matches!(keys.intern(9, busy), Interned::Overflow));
+        assert_eq!(looked_at.take(), (2..20).collect::<Vec<u16>>());
+        assert!(!keys.has_room(9, busy));
+        assert_eq!((keys.has_room(9, busy), looked_at.take().len()), (true, 11));
+        assert_eq!(number(keys.intern(9, busy)), 30);
+        // Whoever was busy counts as used: those that nobody has looked at yet come first.
+        assert_eq!(number(keys.intern(1, |_| false)), 31);
+    }
+
+    #[test]
+    fn idle_state_goes_key_by_key_in_the_order_of_their_last_uses() {
+        let mut keys = Keys::new();
+        (0..4).for_each(|_| _ = keys.intern(1, |_| false));
+        keys.begin(Key(2));
+        keys.begin(Key(3));
+        keys.end(Key(2));
+        let order: Vec<u16> = (0..6).filter_map(|_| keys.next_to_sweep()).map(|key| key.0).collect();
+        assert_eq!(order, [4, 5, 2, 4, 5, 2], "none with a call in flight, and all others in turn");
+        keys.touch(Key(4));
+        assert_eq!(keys.next_to_sweep(), Some(Key(5)));
     }
 
     #[test]
@@ -247,7 +352,7 @@ mod tests {
             keys.end(key);
         }
         assert!(keys.knows(Key::WHOLE) && !keys.knows(Key::NEW) && !keys.knows(Key(60_000)));
-        assert_eq!(number(keys.intern(|_| false)), RESERVED);
+        assert_eq!(number(keys.intern(9, |_| false)), RESERVED);
     }
 
     #[test]

@@ -82,6 +82,17 @@ macro_rules! stack_config {
                 }
             }
 
+            /// How many bytes the state of one key takes at most, with what the allocator adds. One number for all hosts and
+            /// settings, however wide pointers are, so that all forget alike.
+            pub(crate) const fn bytes_of_a_key(self) -> u32 {
+                match self {
+                    Self::Budget => budget::BYTES_OF_A_KEY,
+                    Self::Hedge => hedge::BYTES_OF_A_KEY,
+                    $(Self::$GateKind => $module::BYTES_OF_A_KEY,)*
+                    _ => 0,
+                }
+            }
+
             /// The option's default, as a number; NaN for off.
             #[must_use]
             pub fn default_of(self, option: usize) -> f64 {

@@ -14,6 +14,8 @@ mod gates;
 mod hostile;
 #[path = "laws/judge.rs"]
 mod judge;
+#[path = "laws/memory.rs"]
+mod memory;
 #[path = "laws/plan.rs"]
 mod plan;
 #[path = "laws/verbs.rs"]

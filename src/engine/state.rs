@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::engine::arena::Object;
 use crate::event::{Event, What};
 use crate::id::StackId;
-use crate::key::Key;
+use crate::key::{KEYS, Key};
 use crate::policy::{Kind, MAX_GATES};
 use crate::snapshot::{Damaged, Read, Reader, Restored, Writer, checksum};
 use crate::time::HostTime;
@@ -56,7 +56,7 @@ impl Engine {
     /// The bytes are not a snapshot of this version, or damaged, or longer than [`MAX_SNAPSHOT`]; nothing has changed then.
     pub fn restore(&mut self, stack: StackId, bytes: &[u8], names: &[Key], now: HostTime) -> Result<Restored, Damaged> {
         let input = opened(bytes, names)?;
-        self.take_over(stack, input, now)
+        self.take_over(stack, input, names, now)
     }
 
     /// The same, and what operators ordered there holds here too: circuits that they forced open or disabled. For bytes that
@@ -72,12 +72,21 @@ impl Engine {
         now: HostTime,
     ) -> Result<Restored, Damaged> {
         let input = opened(bytes, names)?.with_orders();
-        self.take_over(stack, input, now)
+        self.take_over(stack, input, names, now)
     }
 
-    fn take_over(&mut self, stack: StackId, mut input: Reader<'_>, now: HostTime) -> Result<Restored, Damaged> {
+    fn take_over(
+        &mut self,
+        stack: StackId,
+        mut input: Reader<'_>,
+        names: &[Key],
+        now: HostTime,
+    ) -> Result<Restored, Damaged> {
         let now = self.clock.read(now);
         let Some(found) = self.stacks.get(usize::from(stack.number())) else { return Err(Damaged) };
+        for key in names.iter().copied().filter(|key| self.keys.knows(*key) && key.can_go()) {
+            self.ledger.count(stack, key);
+        }
         let mut restored = Restored::default();
         while !input.is_empty() {
             let (kind, fingerprint, mut state) = entry(&mut input)?;
@@ -97,6 +106,7 @@ impl Engine {
                 self.desk.log.push(|| Event { at: now, stack, key: Key::WHOLE, policy, what });
             }
         }
+        self.make_room_for_state(KEYS, now);
         Ok(restored)
     }
 }

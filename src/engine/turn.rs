@@ -115,8 +115,8 @@ impl Turn<'_> {
     }
 
     /// Whether the call's new key would get a number of its own.
-    pub fn has_room_for_key(&self) -> bool {
-        self.keys.has_room(|key| self.desk.objects.is_busy(key, self.verb.now))
+    pub fn has_room_for_key(&mut self) -> bool {
+        self.keys.has_room(self.desk.objects.looks(), |key| self.desk.objects.is_busy(key, self.verb.now))
     }
 
     /// Every key is busy: the newcomer asks as what it will be, one of those that share a key and its limits.
@@ -140,11 +140,11 @@ impl Turn<'_> {
 /// A number for a name never seen: everybody forgets the name that had it before.
 #[cold]
 pub(super) fn give_number(keys: &mut Keys, desk: &mut Desk, ledger: &mut Ledger, now: Instant) -> Key {
-    match keys.intern(|key| desk.objects.is_busy(key, now)) {
+    match keys.intern(desk.objects.looks(), |key| desk.objects.is_busy(key, now)) {
         Interned::Fresh(key) => key,
         Interned::Reused(key) => {
             desk.objects.forget(key, now);
-            ledger.forget(key);
+            ledger.forget(key, |_| true);
             key
         }
         Interned::Overflow => {
@@ -154,7 +154,7 @@ pub(super) fn give_number(keys: &mut Keys, desk: &mut Desk, ledger: &mut Ledger,
     }
 }
 
-fn tell_keys_full(keys: &Keys, desk: &mut Desk, now: Instant) {
+pub(super) fn tell_keys_full(keys: &Keys, desk: &mut Desk, now: Instant) {
     let what = What::KeysFull { keys: keys.count() as u32 };
     desk.log.push(|| Event { at: now, stack: None, key: Key::OVERFLOW, policy: None, what });
 }

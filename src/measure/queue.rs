@@ -8,7 +8,7 @@
 //! behind it waits for it.
 //!
 //! Places are nodes of a list in one vector, and vacant ones are used again: joining and leaving take the same time
-//! however long the line is, and ask for no memory once it has been as long before.
+//! however long the line is. A line that is empty gives back what more than a few places took.
 
 use alloc::vec::Vec;
 
@@ -180,6 +180,9 @@ impl Line {
             Some(next) => next.before = before,
             None => self.last = before,
         }
+        if self.taken == 0 && self.places.len() > KEPT {
+            *self = Self::default();
+        }
     }
 
     /// When the turn of whoever has this place comes.
@@ -330,7 +333,12 @@ pub const HINTED: usize = 3;
 pub const STEP: Duration = Duration::from_millis(50);
 /// How many ask together at most. Ours: the first do so twenty times a second.
 const WIDEST: u32 = 32;
+/// How many places an empty line keeps at most. Ours: a short line comes and goes, and what a long one took others need too.
+const KEPT: usize = 4;
 const NOBODY: u32 = u32::MAX;
+
+/// What an empty line keeps, in bytes.
+pub(crate) const KEPT_BYTES: usize = KEPT * size_of::<Waiter>();
 
 #[cfg(test)]
 pub use tests::steps;

@@ -220,5 +220,8 @@ pub(crate) fn build(mut config: Config) -> Result<Box<dyn Budget>, ConfigError> 
     })
 }
 
+/// The bytes of one key's state, of the kind that takes most, with what the allocator adds.
+pub(crate) const BYTES_OF_A_KEY: u32 = 144;
+
 #[cfg(test)]
 mod tests;

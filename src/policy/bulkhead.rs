@@ -4,6 +4,7 @@ use crate::config::{ConfigError, OptionKind, OptionValue};
 use crate::decision::RefusalReason;
 use crate::figure::Figures;
 use crate::key::{Key, Keyed};
+use crate::measure::queue::KEPT_BYTES;
 use crate::measure::slots::{Bounds, Slots};
 use crate::policy::{Answer, Asker, Cx, Ended, Gate, Note, Place, slotted};
 use crate::snapshot::{Damaged, Reader, Writer};
@@ -178,3 +179,7 @@ impl Gate for Bulkhead {
         Ok(())
     }
 }
+
+/// The bytes of one key's state: slots, and the few places that an empty line keeps, with what the allocator adds.
+pub(crate) const BYTES_OF_A_KEY: u32 = 320;
+const _: () = const { assert!(size_of::<Slots>() + KEPT_BYTES + 2 * 16 <= BYTES_OF_A_KEY as usize) };

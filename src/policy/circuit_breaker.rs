@@ -224,8 +224,7 @@ impl CircuitBreaker {
     fn enter(&mut self, key: Key, trips: Trips, state: State) {
         self.generation = self.generation.wrapping_add(1) & Ticket::GENERATIONS;
         let entered = Circuit { state, trips, generation: self.generation };
-        self.circuits.forget(key);
-        self.circuits.entry(key, || entered);
+        self.circuits.set(key, entered);
     }
 
     fn trips(&self, key: Key, now: Instant) -> Trips {
@@ -240,3 +239,7 @@ impl CircuitBreaker {
         Trip { trips, open_for: trips.length.saturating_sub(shortened) }
     }
 }
+
+/// The bytes of one key's state: a circuit with the longest window there may be, with what the allocator adds.
+pub(crate) const BYTES_OF_A_KEY: u32 = 528;
+const _: () = const { assert!(size_of::<Circuit>() + 1_000 / 4 + 2 * 16 <= BYTES_OF_A_KEY as usize) };

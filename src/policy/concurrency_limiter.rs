@@ -8,6 +8,8 @@ use crate::decision::RefusalReason;
 use crate::event::{LimitReason, What};
 use crate::figure::Figures;
 use crate::key::{Key, Keyed};
+use crate::measure::quantile::MAX_KEPT;
+use crate::measure::queue::KEPT_BYTES;
 use crate::measure::slots::{Bounds, Slots};
 use crate::outcome::Verdict;
 use crate::policy::{Answer, Asker, Cx, Ended, Gate, Note, Place, slotted};
@@ -194,6 +196,10 @@ fn tell(lane: &Lane, key: Key, why: LimitReason, latency: Duration, cx: &mut Cx<
     let (limit, in_flight, baseline) = (lane.limit(), lane.in_flight(), lane.baseline());
     cx.tell(key, || What::LimitChanged { limit, why, in_flight, latency, baseline });
 }
+
+/// The bytes of one key's state: a lane, 128 samples, and the few places that an empty line keeps, with what the allocator adds.
+pub(crate) const BYTES_OF_A_KEY: u32 = 960;
+const _: () = const { assert!(size_of::<Lane>() + MAX_KEPT * 4 + KEPT_BYTES + 3 * 16 <= BYTES_OF_A_KEY as usize) };
 
 #[cfg(test)]
 mod tests;

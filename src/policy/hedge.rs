@@ -1,6 +1,6 @@
 #![doc = include_str!("../../docs/policies/hedge.md")]
 
-pub(crate) use self::pace::{Pace, Ran};
+pub(crate) use self::pace::{BYTES_OF_A_KEY, Pace, Ran};
 use crate::call::{Facts, Repeat};
 use crate::config::OptionKind;
 use crate::ratio::Ratio;

@@ -5,7 +5,7 @@ use crate::decision::RefusalReason;
 use crate::event::What;
 use crate::figure::Figures;
 use crate::key::{Key, Keyed};
-use crate::measure::queue::{Line, STEP, Waiter};
+use crate::measure::queue::{KEPT_BYTES, Line, STEP, Waiter};
 use crate::policy::{Answer, Asker, Cx, Ended, Gate, Note, Place};
 use crate::snapshot::{Damaged, Reader, Writer};
 use crate::time::{Duration, Instant};
@@ -329,5 +329,8 @@ impl Gate for RateLimiter {
     }
 }
 
+/// The bytes of one key's state: a bucket, and the few places that an empty line keeps, with what the allocator adds.
+pub(crate) const BYTES_OF_A_KEY: u32 = 320;
+const _: () = const { assert!(size_of::<Bucket>() + KEPT_BYTES + 2 * 16 <= BYTES_OF_A_KEY as usize) };
 /// The most credit there is: a burst, or an interval's worth. Twice as much fits 64 bits.
 const MOST_CREDIT: u64 = 1 << 63;

@@ -215,7 +215,8 @@ fn sealed(body: &[u8]) -> Vec<u8> {
 fn bombard(seed: u64, said: &mut Vec<String>) {
     let rng = &mut Rng::new(seed);
     let mut plan = Plan::with_gates(rng);
-    plan.limits = Limits { calls: pick(rng, &[0, 1, 5, u32::MAX]), first_generation: pick(rng, &[0, 7, u32::MAX]) };
+    let (calls, memory) = (pick(rng, &[0, 1, 5, u32::MAX]), pick(rng, &[0, 1_000, 5_000, u32::MAX]));
+    plan.limits = Limits { calls, memory, first_generation: pick(rng, &[0, 7, u32::MAX]) };
     let built = plan.build().unwrap();
     let mut engine = built.engine;
     let mut calls = vec![CallId::from_u64(0)];

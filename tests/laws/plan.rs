@@ -131,7 +131,8 @@ impl Plan {
             })
             .collect();
         let calls = if chance(rng, 15) { 1 + below(rng, 6) as u32 } else { Limits::default().calls };
-        let limits = Limits { calls, first_generation: below(rng, 3) as u32 * (u32::MAX / 2) };
+        let first_generation = below(rng, 3) as u32 * (u32::MAX / 2);
+        let limits = Limits { calls, first_generation, ..Limits::default() };
         Self { limits, objects, stacks, is_busy: false, flaw: None }
     }
 }

@@ -76,14 +76,26 @@ fn leaving_twice_or_from_nowhere_changes_nothing() {
 
 #[test]
 fn a_warm_line_asks_for_no_memory() {
-    let (mut line, places) = line(8);
+    let (mut line, places) = line(KEPT as u64);
     let room = line.places.capacity();
     places.into_iter().for_each(|place| line.leave(place));
     for round in 0..1_000 {
-        let places: Vec<u32> = (0..8).map(|number| line.join(call(round + number), 1, Instant::NEVER)).collect();
+        let places: Vec<u32> =
+            (0..KEPT as u64).map(|number| line.join(call(round + number), 1, Instant::NEVER)).collect();
         places.into_iter().rev().for_each(|place| line.leave(place));
     }
-    assert_eq!((line.places.len(), line.places.capacity()), (8, room));
+    assert_eq!((line.places.len(), line.places.capacity()), (KEPT, room));
+}
+
+#[test]
+fn an_empty_line_gives_back_what_a_long_one_took() {
+    let (mut line, places) = line(KEPT as u64 + 1);
+    places[1..].iter().for_each(|place| line.leave(*place));
+    assert_eq!((line.len(), line.places.len()), (1, KEPT + 1));
+    line.leave(places[0]);
+    assert_eq!((line.len(), line.places.capacity()), (0, 0));
+    line.join(call(9), 2, Instant::NEVER);
+    assert_eq!((calls(line.ahead(None)), line.standing), ([9].to_vec(), 2));
 }
 
 #[test]
@@ -255,6 +267,9 @@ fn agrees_with_a_plain_list() {
                 _ => {}
             }
             longest = longest.max(model.line.len());
+            if model.line.is_empty() && longest > KEPT {
+                longest = 0;
+            }
             let order: Vec<u64> = model.line.iter().map(|waiter| waiter.1).collect();
             assert_eq!(calls(line.ahead(None)), order, "seed {seed}");
             assert_eq!((line.len() as usize, line.places.len()), (order.len(), longest), "seed {seed}");

@@ -116,3 +116,4 @@ impl Budget for ConcurrencyBudget {
         Ok(())
     }
 }
+const _: () = const { assert!(size_of::<Running>() + 16 <= super::BYTES_OF_A_KEY as usize) };

@@ -146,3 +146,4 @@ const FIRSTS: usize = 0;
 const REPEATS: usize = 1;
 /// Ours: a window that jumps by a twelfth, ten seconds of the default.
 const BUCKETS: usize = 12;
+const _: () = const { assert!(size_of::<Account>() + 16 <= super::BYTES_OF_A_KEY as usize) };

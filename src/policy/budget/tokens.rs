@@ -278,3 +278,4 @@ fn tokens(given: Option<u32>, or: u32) -> u64 {
 const TOKEN: u64 = 1_000_000;
 /// In nanoseconds.
 const SECOND: u64 = 1_000_000_000;
+const _: () = const { assert!(size_of::<Purse>() + 16 <= super::BYTES_OF_A_KEY as usize) };

@@ -157,9 +157,3 @@ fn what_contradicts_itself_is_refused_by_name() {
     assert_eq!(refused(Config { probes: 33, ..plain() }), ("probes", 1.0, 32.0));
     assert!(CircuitBreaker::new(Config { window_calls: None, min_calls: 5_000, ..plain() }).is_ok());
 }
-
-#[test]
-fn a_circuit_is_small() {
-    let window = Config::default().window_calls.unwrap() as usize / 4;
-    assert!(size_of::<Option<Circuit>>() + window <= 256, "{} bytes", size_of::<Option<Circuit>>());
-}

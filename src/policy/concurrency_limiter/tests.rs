@@ -129,8 +129,3 @@ fn what_contradicts_itself_is_refused_by_name() {
     assert_eq!(refused(Config { min: 21, ..plain }), ("initial", 21.0, 200.0));
     assert!(ConcurrencyLimiter::new(Config { min: 20, max: 20, ..plain }).is_ok());
 }
-
-#[test]
-fn a_lane_is_small() {
-    assert!(size_of::<Option<Lane>>() <= 160, "{} bytes", size_of::<Option<Lane>>());
-}

@@ -5,7 +5,7 @@
 
 use super::Config;
 use crate::key::{Key, Keyed};
-use crate::measure::quantile::Samples;
+use crate::measure::quantile::{MAX_KEPT, Samples};
 use crate::ratio::Ratio;
 use crate::snapshot::{Damaged, Reader, Writer};
 use crate::time::{Duration, Instant};
@@ -182,3 +182,6 @@ impl Known {
 const ENOUGH: u32 = 20;
 /// Clocks may stand still while an attempt runs. Ours: the least that `after` may be.
 const LEAST: Duration = Duration::from_millis(1);
+/// The bytes of one key's state: a lane and 128 samples, with what the allocator adds.
+pub(crate) const BYTES_OF_A_KEY: u32 = 624;
+const _: () = const { assert!(size_of::<Lane>() + MAX_KEPT * 4 + 2 * 16 <= BYTES_OF_A_KEY as usize) };

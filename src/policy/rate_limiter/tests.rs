@@ -94,8 +94,3 @@ fn the_widest_buckets_overflow_nothing() {
     assert_eq!(limiter.until(0, u64::MAX), Duration::MAX);
     assert_eq!(limiter.until(u64::MAX, 0), Duration::ZERO);
 }
-
-#[test]
-fn a_bucket_is_small() {
-    assert!(size_of::<Option<Bucket>>() <= 80, "{} bytes", size_of::<Option<Bucket>>());
-}
