@@ -3,7 +3,9 @@
 //   benches/              Rust: `cargo run --release`
 //   js/bench/bench.mjs    JavaScript, on Node 22, over dist/
 // A third measures what the middleware adds to a request under wasmtime: wit/middleware/bench.mjs.
-// Both print what they find and, given `--json FILE`, write a list of { case, ns, overDirectNs, peer, ratio }.
+// Where valgrind is installed, the first also counts instructions, which do not depend on who else uses the machine;
+// `cargo run --release --manifest-path benches/Cargo.toml -- --only-instructions` does nothing else. Limits and goals stand beside
+// what they are for. Both write, given `--json FILE`, a list of { case, ns, overDirectNs, peer, ratio, limit, goal }.
 // `npm run bench -- --json FILE` joins the lists; `npm run bench -- rust`, `-- js` or `-- middleware` runs one.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

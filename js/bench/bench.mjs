@@ -5,6 +5,8 @@ import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { ON_WORKERD } from "./groups.mjs";
+import { imports } from "./imports.mjs";
 import { GROUPS } from "./node-groups.mjs";
 import { missed, printFigure, printHead } from "./report.mjs";
 import { withUpstream } from "./upstream.mjs";
@@ -15,13 +17,13 @@ const { values } = parseArgs({ options: { json: { type: "string" } } });
 /** Each group runs in so many processes: what V8 makes of the same code differs from one to the next. */
 const PROCESSES = 3;
 const PROGRAM = fileURLToPath(new URL("run-group.mjs", import.meta.url));
-/** For information, but for loopback: the limits of the others are those of Node. */
 const WORKERD_GROUPS = ["plain", "everything", "untimed", "timed", "loopback"];
 
-console.log(`\nNode ${process.versions.node} and workerd; on Node medians of ${PROCESSES} processes`);
+console.log(`\nNode ${process.versions.node} and workerd; on Node the middle of ${PROCESSES} processes`);
 console.log(`${cpus()[0]?.model.trim()}, ${cpus().length} cores\nnode js/bench/bench.mjs\n`);
 printHead();
 const figures = Object.keys(GROUPS).flatMap(measureOnNode);
+figures.push(...printed(imports()));
 for (const group of WORKERD_GROUPS) figures.push(...(await measureOnWorkerd(group)));
 
 if (values.json) writeFileSync(values.json, JSON.stringify(figures, null, 2) + "\n");
@@ -35,10 +37,11 @@ function measureOnNode(group) {
 }
 
 async function measureOnWorkerd(group) {
-  const ask = (upstream) => withWorkerd(async (url) => (await fetch(`${url}/?group=${group}&upstream=${upstream}`)).json());
-  const figures = await (group === "loopback" ? withUpstream(ask) : ask());
+  const ask = (upstream) => withWorkerd(async (url, meter) => (await fetch(`${url}/?${new URLSearchParams({ group, meter, upstream })}`)).json());
+  const figures = await (group === "loopback" ? withUpstream(ask) : ask(""));
   const there = (name) => (name === null ? null : `workerd: ${name}`);
-  return printed(figures.map((figure) => ({ ...figure, case: there(figure.case), peer: there(figure.peer), limit: group === "loopback" ? figure.limit : null })));
+  const bound = ({ limit, goal }) => (limit === null || group === "loopback" ? { limit, goal } : (ON_WORKERD[group] ?? { limit: null, goal: null }));
+  return printed(figures.map((figure) => ({ ...figure, case: there(figure.case), peer: there(figure.peer), ...bound(figure) })));
 }
 
 function printed(figures) {

@@ -64,7 +64,6 @@ export function verbs() {
     {
       name: "wasm: admit + settle, retry + budget + breaker",
       over: direct,
-      limitNs: 200,
       run(calls) {
         while (calls-- > 0) pair(plain);
       },
@@ -79,7 +78,6 @@ export function verbs() {
     {
       name: "wasm: admit + settle, throttler, limiter and bulkhead too",
       over: direct,
-      limitNs: 280,
       run(calls) {
         while (calls-- > 0) pair(untimed);
       },

@@ -1,10 +1,12 @@
 // Measuring: many short turns, every case once a round, in one process. What counts are ratios, so both sides of one must
-// meet the same moment of the machine and of the garbage collector; the median leaves out turns that were disturbed.
+// meet the same moment of the machine. Time is that of the processor, which does not run while others have it; the lower
+// quartile leaves out turns that were disturbed all the same, and those in which garbage was collected.
 
 /**
- * A case is { name, run(calls), over?, peer?, limit?, limitNs? }: `over` and `peer` are names of other cases, `limit` is the
- * greatest ratio to the peer (each over its direct call, if it has one), `limitNs` the most over the direct call. `time(case, calls)` makes so many calls of a case and
- * says how many milliseconds they took. The figures are those that `npm run bench -- --json FILE` writes.
+ * A case is { name, run(calls), over?, peer?, limit?, goal? }: `over` and `peer` are names of other cases, `limit` is the
+ * greatest ratio to the peer (each over its direct call, if it has one), `goal` the one aimed at. `time(case, calls)` makes so
+ * many calls of a case and says how many milliseconds they took. The figures are those that `npm run bench -- --json FILE`
+ * writes.
  */
 export async function measure(cases, time, { rounds = 150, turnMs = 2, warmUpTurns = 250 } = {}) {
   const calls = new Map();
@@ -18,13 +20,14 @@ export async function measure(cases, time, { rounds = 150, turnMs = 2, warmUpTur
   return figures(cases, said);
 }
 
-/** Makes a case's calls in this process. */
-export async function timeHere({ run }, calls) {
+/** Makes a case's calls here, and times them by a clock that tells milliseconds. A case that times itself answers how many. */
+export const timedBy = (clock) => async ({ run }, calls) => {
   await breath();
-  const started = performance.now();
-  await run(calls);
-  return performance.now() - started;
-}
+  const started = await clock();
+  const said = await run(calls);
+  const took = (await clock()) - started;
+  return said ?? took;
+};
 
 /** Runs a case until the compiler has seen enough of it; answers how many calls make a turn. */
 async function warmUp(one, time, turnMs, turns) {
@@ -36,21 +39,18 @@ async function warmUp(one, time, turnMs, turns) {
   return calls;
 }
 
-/**
- * Medians over the rounds, which say for each name how many nanoseconds a call took. A ratio is taken within each round:
- * while somebody else on the machine slows everything down, both sides are slowed.
- */
+/** Lower quartiles over the rounds, which say for each name how many nanoseconds a call took. */
 function figures(cases, rounds) {
   const directOf = Object.fromEntries(cases.map(({ name, over }) => [name, over]));
-  const overDirect = (ns, name) => ns[name] - (ns[directOf[name]] ?? 0);
-  return cases.map(({ name, over, peer = null, limit = null, limitNs = null }) => ({
+  const overDirect = (name) => quartile(rounds.map((ns) => ns[name] - (ns[directOf[name]] ?? 0)));
+  return cases.map(({ name, over, peer = null, limit = null, goal = null }) => ({
     case: name,
-    ns: median(rounds.map((ns) => ns[name])),
-    overDirectNs: over === undefined ? null : median(rounds.map((ns) => overDirect(ns, name))),
+    ns: quartile(rounds.map((ns) => ns[name])),
+    overDirectNs: over === undefined ? null : overDirect(name),
     peer,
-    ratio: peer === null ? null : median(rounds.map((ns) => overDirect(ns, name) / overDirect(ns, peer))),
+    ratio: peer === null ? null : overDirect(name) / overDirect(peer),
     limit,
-    limitNs,
+    goal,
   }));
 }
 
@@ -64,8 +64,8 @@ function shuffled(cases) {
   return order;
 }
 
-function median(samples) {
-  return samples.sort((a, b) => a - b)[samples.length >> 1];
+export function quartile(samples) {
+  return samples.sort((a, b) => a - b)[samples.length >> 2];
 }
 
 /** Lets timers and the like have their turn, so that no case pays for what another one left. */

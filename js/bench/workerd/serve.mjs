@@ -1,27 +1,31 @@
-// Bundles the worker and serves it with workerd itself: wrangler's proxy is not part of what is measured.
+// Bundles the worker and serves it with workerd itself: wrangler's proxy is not part of what is measured. Beside it stands a
+// meter, which tells the worker what time of the processor its workerd has used.
 
 import { spawn } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ofWrangler } from "../../../scripts/of-wrangler.mjs";
+import { cpuOf } from "../cpu.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-// Both come with wrangler; neither is a dependency of its own.
-const ofWrangler = createRequire(createRequire(here("../../../package.json")).resolve("wrangler/package.json"));
-
-/** Calls `use` with the worker's address, and ends workerd after it. */
+/** Calls `use` with the addresses of the worker and of its meter, and ends both after it. */
 export async function withWorkerd(use) {
   const folder = mkdtempSync(join(tmpdir(), "forbear-bench-"));
   let workerd;
+  const meter = createServer((_request, response) => response.end(String(cpuOf(workerd.pid))));
+  await new Promise((resolve) => meter.listen(0, "127.0.0.1", resolve));
   try {
     await bundle(join(folder, "worker.js"));
     copyFileSync(here("../../../dist/wasm/forbear.wasm"), join(folder, "forbear.wasm"));
     writeFileSync(join(folder, "config.capnp"), CONFIG);
     workerd = spawn(ofWrangler("workerd").default, ["serve", join(folder, "config.capnp"), "--control-fd=3"], { stdio: ["ignore", "inherit", "inherit", "pipe"] });
-    return await use(`http://127.0.0.1:${await portOf(workerd)}`);
+    return await use(`http://127.0.0.1:${await portOf(workerd)}`, `http://127.0.0.1:${meter.address().port}`);
   } finally {
+    meter.close();
+    meter.closeAllConnections();
     workerd?.kill();
     rmSync(folder, { recursive: true });
   }
