@@ -30,7 +30,6 @@ export function loopback({ forbear }, url) {
     },
     {
       name: BY_HAND,
-      over: BARE,
       async run(calls) {
         while (calls-- > 0) {
           const controller = new AbortController();
@@ -45,9 +44,7 @@ export function loopback({ forbear }, url) {
     },
     {
       name: "forbear: fetch on loopback, attempt timeout too",
-      over: BARE,
       peer: BY_HAND,
-      limit: 2,
       async run(calls) {
         while (calls-- > 0) await (await timed.fetch(url)).text();
       },

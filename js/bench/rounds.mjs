@@ -42,10 +42,11 @@ async function warmUp(one, time, turnMs, turns) {
 /** Lower quartiles over the rounds, which say for each name how many nanoseconds a call took. */
 function figures(cases, rounds) {
   const directOf = Object.fromEntries(cases.map(({ name, over }) => [name, over]));
-  const overDirect = (name) => quartile(rounds.map((ns) => ns[name] - (ns[directOf[name]] ?? 0)));
+  const took = (name) => quartile(rounds.map((ns) => ns[name]));
+  const overDirect = (name) => took(name) - (directOf[name] === undefined ? 0 : took(directOf[name]));
   return cases.map(({ name, over, peer = null, limit = null, goal = null }) => ({
     case: name,
-    ns: quartile(rounds.map((ns) => ns[name])),
+    ns: took(name),
     overDirectNs: over === undefined ? null : overDirect(name),
     peer,
     ratio: peer === null ? null : overDirect(name) / overDirect(peer),
