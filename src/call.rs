@@ -24,8 +24,6 @@ pub struct Facts {
     pub counted: bool,
     /// The caller's own limit; it only shortens the stack's deadline.
     pub timeout: Option<Duration>,
-    /// How much it matters. Reserved: no policy reads it yet.
-    pub priority: u8,
     /// How many permits it costs where permits are counted.
     pub cost: u32,
 }
@@ -38,7 +36,6 @@ impl Facts {
         prepared: false,
         counted: false,
         timeout: None,
-        priority: 0,
         cost: 1,
     };
 }

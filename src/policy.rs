@@ -109,8 +109,6 @@ pub struct Asker {
     pub dice: u64,
     /// How many permits it costs.
     pub cost: u32,
-    /// How much it matters; nothing reads it yet.
-    pub priority: u8,
     /// When the call is out of time.
     pub deadline: Instant,
     /// Since when it has been waiting; now, when it has not.

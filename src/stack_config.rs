@@ -105,6 +105,22 @@ macro_rules! stack_config {
 policies!(stack_config);
 
 impl StackConfig {
+    /// Refuses a limit of attempts that is longer than that of the whole call: it would never act, and whoever wrote both meant
+    /// something else. For hosts that know that neither is a default; [`Engine::add_stack`](crate::Engine::add_stack) can only
+    /// tell where neither is equal to one.
+    ///
+    /// # Errors
+    /// Names the limit of attempts, and the other one as the most that it may be.
+    pub fn check_limits(&self) -> Result<(), ConfigError> {
+        match (self.deadline, self.attempt_timeout) {
+            (Some(deadline), Some(timeout)) if timeout.attempt > deadline.total => {
+                let (attempt, total) = (timeout.number(0), deadline.number(0));
+                Err(ConfigError::conflict(Kind::AttemptTimeout, 0, attempt, 1.0, total))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What ends a call of this stack where the engine does not know it. `timeout` is the call's own limit, which only
     /// shortens the stack's.
     #[must_use]

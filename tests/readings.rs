@@ -8,12 +8,34 @@ use forbear::policy::circuit_breaker::CircuitBreaker;
 use forbear::policy::concurrency_limiter::ConcurrencyLimiter;
 use forbear::policy::rate_limiter::RateLimiter;
 use forbear::policy::throttler::Throttler;
-use forbear::policy::{Kind, retry};
+use forbear::policy::{Kind, bulkhead, retry};
 use forbear::snapshot::{Damaged, Reader, Writer};
 use forbear::{
     Decision, Engine, Facts, HostTime, Instant, Key, Keyed, ObjectId, Outcome, Part, StackConfig, StackId, Step,
     StopReason, Verdict,
 };
+
+#[test]
+fn every_call_is_counted_once_however_it_ends() {
+    let slots = bulkhead::Config { concurrency: 1, queue: 1, queue_timeout: None, ..bulkhead::Config::default() };
+    let mut engine = Engine::default();
+    let stack = engine.add_stack(StackConfig { bulkhead: Some(Part::Own(slots)), ..StackConfig::OFF }).unwrap();
+    let mut admit = |engine: &mut Engine, now| engine.admit(stack, Key::WHOLE, Facts::default(), now, 1);
+    let sent = admit(&mut engine, ms(0));
+    let left = admit(&mut engine, ms(0));
+    let refused = admit(&mut engine, ms(0));
+    assert_eq!((sent.step, left.step), (Step::Send(1), Step::Wait));
+    assert!(matches!(refused.step, Step::Reject(_)));
+    let _ = engine.cancel(left.call.unwrap(), ms(1));
+    let lost = admit(&mut engine, ms(2));
+    assert_eq!(lost.step, Step::Wait);
+    // Neither who was sent nor who waits is heard of any more, until the one who waits leaves after all.
+    let last = admit(&mut engine, ms(600_000));
+    assert_eq!(last.step, Step::Send(1));
+    let _ = engine.cancel(lost.call.unwrap(), ms(600_001));
+    let counted = engine.metrics(stack, Key::WHOLE).unwrap();
+    assert_eq!((counted.calls, counted.sent), (5, 2));
+}
 
 #[test]
 fn a_reading_in_numbers_says_what_the_typed_one_does() {

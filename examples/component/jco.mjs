@@ -44,7 +44,7 @@ class Host {
 
   /** One call, whose attempts end with these statuses after 20 ms each. The loop is the one in docs/driving.md. */
   call(...statuses) {
-    const facts = { repeat: "freely", replayable: true, single: false, prepared: false, priority: 0, cost: 1 };
+    const facts = { repeat: "freely", replayable: true, single: false, prepared: false, cost: 1 };
     let decision = this.stack.admit(ORIGIN, facts, this.now, this.#word());
     for (;;) {
       this.#tell(decision);

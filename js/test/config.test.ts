@@ -83,6 +83,9 @@ test("an unknown name's error has what was given for it, and the names there are
 
 test("values that do not go together are refused with the range that is left", () => {
   const table: [config: Config, message: string][] = [
+    [{ timeout: { total: "1s", attempt: "5s" } }, 'timeout.attempt: "5s" is not allowed beside timeout.total; expected 1ms to 1s (a number of ms, or "250ms", "10s", "2m", "1h")'],
+    [{ timeout: { total: "5s", attempt: "10s" } }, 'timeout.attempt: "10s" is not allowed beside timeout.total; expected 1ms to 5s (a number of ms, or "250ms", "10s", "2m", "1h")'],
+    [{ timeout: { total: "30s", attempt: "1m" } }, 'timeout.attempt: "1m" is not allowed beside timeout.total; expected 1ms to 30s (a number of ms, or "250ms", "10s", "2m", "1h")'],
     [{ breaker: { minCalls: 200 } }, "breaker.minCalls: 200 is not allowed beside windowCalls; expected a whole number from 1 to 100"],
     [{ breaker: { successesToClose: 2 } }, "breaker.successesToClose: 2 is not allowed beside probes; expected 1, or false"],
     [{ retry: { attempts: 5 }, hedge: { attempts: 4 } }, "retry.attempts: 5 is not allowed beside hedge.attempts; expected a whole number from 1 to 3"],

@@ -36,6 +36,19 @@ test("whoever waits in line is woken as soon as a slot is free, and sent in its 
   assert.equal(host.timers.length, 0);
 });
 
+test("a call that leaves while it waits in line is counted, and no attempt with it", async () => {
+  const { host, guard } = shim();
+  const payments = guard(bulkhead({ queue: 1 }), { fetch: new Upstream("hang").fetch });
+  void payments.fetch(URL_A).catch(() => {});
+  const controller = new AbortController();
+  const waiting = reasonOf(payments.fetch(URL_A, { signal: controller.signal }));
+  await host.pass(100);
+  controller.abort("left");
+  assert.equal(await waiting, "left");
+  const { calls, attempts } = payments.metrics().keys[0]!;
+  assert.deepEqual([calls, attempts], [2, 1]);
+});
+
 test("a lost hint costs a short wait, not the call", async () => {
   const { host, guard } = shim();
   host.wakesOthers = () => false;

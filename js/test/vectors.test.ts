@@ -46,7 +46,6 @@ interface Verb {
   prepared?: boolean;
   timeoutMs?: number;
   cost?: number;
-  priority?: number;
   attempt: number;
   action: string;
   outcome: string | number;
@@ -130,7 +129,7 @@ class World {
 
   #admit(verb: Verb): Answer {
     const key = this.#key(verb);
-    const flags = REPEAT.indexOf(verb.repeat ?? "freely") | (verb.replayable === false ? 0 : 4) | (verb.prepared ? 8 : 0) | (verb.single ? 16 : 0) | ((verb.priority ?? 0) << 8);
+    const flags = REPEAT.indexOf(verb.repeat ?? "freely") | (verb.replayable === false ? 0 : 4) | (verb.prepared ? 8 : 0) | (verb.single ? 16 : 0);
     const decision = this.#instance.exports.admit(
       this.#stack(verb), key, flags, verb.timeoutMs ?? -1, verb.cost ?? 1, verb.now, verb.random);
     const handle = this.#instance.numbers[AT.call]!;

@@ -19,7 +19,11 @@ impl fmt::Display for ConfigError {
                     spec.name
                 );
             }
-            let beside = if reason == ConfigReason::Conflict { " beside the other options" } else { "" };
+            let beside = match (reason, policy) {
+                (ConfigReason::Conflict, Kind::AttemptTimeout) => " beside deadline.total",
+                (ConfigReason::Conflict, _) => " beside the other options",
+                _ => "",
+            };
             return write!(f, "{word}.{}: {given} is not allowed{beside}; expected {expected}", spec.name);
         }
         match reason {
@@ -146,6 +150,25 @@ mod tests {
         let breaker = circuit_breaker::Config { min_calls: 500, ..Default::default() };
         let told = refused(StackConfig { breaker: Some(Part::Own(breaker)), ..StackConfig::OFF });
         assert!(told.starts_with("breaker.minCalls: 500 is not allowed beside the other options; expected"), "{told}");
+    }
+
+    #[test]
+    fn attempts_that_may_take_longer_than_their_call_are_refused_but_for_defaults() {
+        let with = |attempt: Duration, total: Duration| StackConfig {
+            deadline: Some(deadline::Config { total }),
+            attempt_timeout: Some(attempt_timeout::Config { attempt }),
+            ..StackConfig::OFF
+        };
+        let secs = Duration::from_secs;
+        assert_eq!(
+            refused(with(secs(5), secs(1))),
+            "attemptTimeout.attempt: 5s is not allowed beside deadline.total; expected 1ms to 1s"
+        );
+        let (attempt, total) = (attempt_timeout::Config::default().attempt, deadline::Config::default().total);
+        for config in [with(secs(1), secs(1)), with(attempt, secs(1)), with(secs(60), total), with(attempt, total)] {
+            assert!(Engine::default().add_stack(config).is_ok());
+        }
+        assert!(with(attempt, secs(1)).check_limits().is_err(), "for who knows that both were written");
     }
 
     #[test]

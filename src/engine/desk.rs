@@ -309,7 +309,6 @@ pub(crate) fn asker(call: &Call, now: Instant) -> Asker {
         key: call.key,
         dice: call.dice,
         cost: call.facts.cost,
-        priority: call.facts.priority,
         deadline: call.deadline,
         since: if call.waiting.is_on() { call.waiting.since } else { now },
         place: None,

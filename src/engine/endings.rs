@@ -159,9 +159,7 @@ impl Turn<'_> {
         self.leave_lines();
         self.give_up_running(None);
         self.desk.refund(self.stack, self.call);
-        if self.call.sent == 0 {
-            self.count().call();
-        }
+        self.count_unsent();
         self.count().refuse(rejection.reason);
         if rejection.reason == RefusalReason::Oversized {
             let permits = self.call.facts.cost;
@@ -176,13 +174,14 @@ impl Turn<'_> {
     /// The caller left: permits return, and nothing counts as evidence. Or the body of a held call has ended.
     pub fn caller_left(&mut self) -> Ruling {
         match self.call.want {
-            Want::Outlived | Want::Lost => return Ruling::Over(Step::Unguarded, Instant::NEVER),
+            Want::Outlived | Want::Lost => return self.forgotten(),
             Want::Held => self.take_back(),
             _ => {
                 self.leave_lines();
                 self.call.drop.extend(self.call.in_hand);
                 self.give_up_running(None);
                 self.desk.refund(self.stack, self.call);
+                self.count_unsent();
                 self.tell_done(StopReason::Cancelled);
             }
         }
@@ -192,6 +191,13 @@ impl Turn<'_> {
     /// A held call is heard of; that is all there is to it.
     pub fn heartbeat(&self) -> Ruling {
         Ruling::Goes(Step::Wait, self.now() + HEARTBEAT)
+    }
+
+    /// A call counts with its first attempt, and where there was none, when it ends.
+    fn count_unsent(&mut self) {
+        if self.call.sent == 0 {
+            self.count().call();
+        }
     }
 
     fn over(&mut self, attempt: AttemptNumber, reason: StopReason) -> Ruling {
@@ -218,7 +224,7 @@ impl Turn<'_> {
     /// forgotten.
     pub fn end_lease(&mut self) -> Ruling {
         if matches!(self.call.want, Want::Outlived | Want::Lost) {
-            return Ruling::Over(Step::Unguarded, Instant::NEVER);
+            return self.forgotten();
         }
         let attempts = self.call.running.count();
         self.tell(None, || What::LeaseEnded { attempts });
@@ -237,14 +243,27 @@ impl Turn<'_> {
         if has_evidence { Ruling::Lingers } else { Ruling::Over(Step::Unguarded, Instant::NEVER) }
     }
 
+    /// A call whose lease ended has nothing more to bring.
+    #[cold]
+    fn forgotten(&mut self) -> Ruling {
+        self.look_up_key();
+        self.count_unsent();
+        Ruling::Over(Step::Unguarded, Instant::NEVER)
+    }
+
+    /// Since its lease has ended, a key's number may stand for another name: the call is one of many then.
+    fn look_up_key(&mut self) {
+        if self.call.tenancy.take().is_some_and(|own| own != self.keys.tenancy(self.call.key)) {
+            self.call.key = Key::OVERFLOW;
+        }
+    }
+
     /// A call that waited and was not heard of in time is, after all: its host was held up. It asks like a newcomer that has
     /// waited as long as it has; a key whose number stands for another name by now is one of many. A repeat was paid for and
     /// given back: it is paid for again if that can be, and goes on all the same, since there is no result to end with.
     #[cold]
     pub fn come_back(&mut self) {
-        if self.call.tenancy.take().is_some_and(|own| own != self.keys.tenancy(self.call.key)) {
-            self.call.key = Key::OVERFLOW;
-        }
+        self.look_up_key();
         self.call.want = Want::Primary(self.now());
         if self.call.sent > 0 {
             self.call.receipt = self.desk.withdraw(self.stack, self.call, None, self.verb.now).ok().flatten();

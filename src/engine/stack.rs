@@ -35,6 +35,9 @@ impl Stack {
         let retry = Retry::new(*config.retry.as_ref().unwrap_or(&once))?;
         config.deadline.as_mut().map_or(Ok(()), deadline::Config::check_ranges)?;
         config.attempt_timeout.as_mut().map_or(Ok(()), attempt_timeout::Config::check_ranges)?;
+        if config.deadline != Some(Default::default()) && config.attempt_timeout != Some(Default::default()) {
+            config.check_limits()?;
+        }
         config.hedge.as_mut().map_or(Ok(()), hedge::Config::check_ranges)?;
         check_attempts(&retry, config.hedge)?;
         let budget = find_budget(&config, &retry, arena)?;

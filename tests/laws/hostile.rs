@@ -292,7 +292,6 @@ fn facts(rng: &mut Rng) -> Facts {
         prepared: chance(rng, 20),
         counted: chance(rng, 20),
         timeout: chance(rng, 30).then(|| Duration::from_nanos(any(rng))),
-        priority: any(rng) as u8,
         cost: if chance(rng, 80) { 1 } else { any(rng) as u32 },
     }
 }

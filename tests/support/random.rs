@@ -50,6 +50,11 @@ fn policies(dice: &mut Dice) -> Value {
         };
         policies.insert(kind.word().to_owned(), its);
     }
+    let total = policies["deadline"]["total"].clone();
+    let attempt = &mut policies["attemptTimeout"]["attempt"];
+    if attempt.as_f64() > total.as_f64() {
+        *attempt = total; // a longer one is refused
+    }
     policies.into()
 }
 

@@ -63,7 +63,6 @@ const ORDER: &[&str] = &[
     "prepared",
     "timeoutMs",
     "cost",
-    "priority",
     "attempt",
     "action",
     "outcome",

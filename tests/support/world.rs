@@ -112,7 +112,6 @@ impl World {
             prepared: verb["prepared"].as_bool().unwrap_or(false),
             counted: false,
             timeout: span(verb, "timeoutMs"),
-            priority: verb["priority"].as_u64().unwrap_or(0) as u8,
             cost: verb["cost"].as_u64().unwrap_or(1) as u32,
         };
         let (stack, key, now) = (self.stack(verb), self.key(verb), now(verb));

@@ -24,7 +24,6 @@ pub struct Call<'a> {
     idempotent: Option<bool>,
     prepared: bool,
     single: bool,
-    priority: u8,
     cost: u32,
     anchor: Option<Anchor>,
 }
@@ -32,7 +31,7 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     pub(crate) fn new(site: &'a Site) -> Self {
         let (key, signal, timeout, idempotent, anchor) = (None, None, None, None, None);
-        Self { site, key, signal, timeout, idempotent, single: false, prepared: false, priority: 0, cost: 1, anchor }
+        Self { site, key, signal, timeout, idempotent, single: false, prepared: false, cost: 1, anchor }
     }
 
     /// Whose state it meets; of a fetch, the origin where nothing else is said.
@@ -70,12 +69,6 @@ impl<'a> Call<'a> {
     /// Whether it may be repeated at all: with `false` it is one attempt, whatever happens, and is not hedged.
     pub fn retry(mut self, retry: bool) -> Self {
         self.single = !retry;
-        self
-    }
-
-    /// How much it matters. No policy reads it yet.
-    pub fn priority(mut self, priority: u8) -> Self {
-        self.priority = priority;
         self
     }
 
@@ -174,8 +167,8 @@ impl<'a> Call<'a> {
             Some(true) => Repeat::Freely,
             Some(false) => Repeat::OnlyUnsent,
         };
-        let Self { single, prepared, timeout, priority, cost, .. } = *self;
-        Facts { repeat, replayable, single, prepared, timeout, priority, cost, ..Facts::default() }
+        let Self { single, prepared, timeout, cost, .. } = *self;
+        Facts { repeat, replayable, single, prepared, timeout, cost, ..Facts::default() }
     }
 }
 

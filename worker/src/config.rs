@@ -72,8 +72,14 @@ fn read(document: Value) -> Result<Config, String> {
         }
     }
     // A document shares nothing, so that any engine can tell whether its values go together.
-    let checked = Engine::default().add_stack(config.stack.clone());
-    checked.map_err(|error| if error.policy == Kind::Budget { format!("retry.{error}") } else { error.to_string() })?;
+    let checked = config.stack.check_limits().and_then(|()| Engine::default().add_stack(config.stack.clone()));
+    checked.map_err(|error| match error.policy {
+        Kind::Budget => format!("retry.{error}"),
+        Kind::AttemptTimeout => {
+            error.to_string().replace("attemptTimeout.", "timeout.").replace("deadline.", "timeout.")
+        }
+        _ => error.to_string(),
+    })?;
     Ok(config)
 }
 
@@ -277,6 +283,11 @@ mod tests {
     fn what_does_not_go_together_is_told_where_it_is_read() {
         let budget = r#"{"retry": {"budget": {"kind": "wallet", "ratio": 0.3}}}"#;
         assert!(parse(budget).unwrap_err().starts_with("retry.budget.ratio: 0.3 is not allowed beside this kind"));
+        let limits = r#"{"timeout": {"attempt": "10s", "total": "1s"}}"#;
+        assert_eq!(
+            parse(limits).unwrap_err(),
+            "timeout.attempt: 10s is not allowed beside timeout.total; expected 1ms to 1s"
+        );
         let breaker = r#"{"breaker": {"minCalls": 500}}"#;
         assert!(
             parse(breaker).unwrap_err().starts_with("breaker.minCalls: 500 is not allowed beside the other options")

@@ -61,7 +61,8 @@ pub fn config_object(kind: u32) -> i32 {
 pub fn config_stack() -> i32 {
     with_host(|host| {
         let config = core::mem::replace(&mut host.pending, StackConfig::OFF);
-        match host.engine.add_stack(config) {
+        // A document has a limit only where somebody wrote it, or both by default.
+        match config.check_limits().and_then(|()| host.engine.add_stack(config)) {
             Ok(stack) => i32::from(stack.number()),
             Err(error) => -(refuse(&mut host.answer, &error) as i32),
         }

@@ -64,7 +64,7 @@ pub fn layout() -> u32 {
 }
 
 /// May this call begin? `flags`: bits 0–1 who may repeat it, bit 2 whether its body can be sent again, bit 3 whether its
-/// attempts are prepared first, bit 4 whether it is one attempt whatever happens, bits 8–15 priority.
+/// attempts are prepared first, bit 4 whether it is one attempt whatever happens.
 #[wasm_bindgen]
 pub fn admit(stack: u32, key: u32, flags: u32, timeout_ms: f64, cost: u32, now: f64, random: f64) -> u32 {
     with_host(|host| {
@@ -75,7 +75,6 @@ pub fn admit(stack: u32, key: u32, flags: u32, timeout_ms: f64, cost: u32, now: 
             counted: false, // nested guards that share a budget are refused
             single: flags & 16 != 0,
             timeout: host_time::span(timeout_ms),
-            priority: (flags >> 8) as u8,
             cost,
         };
         let now = host.time.read(now);

@@ -200,6 +200,7 @@ function join(parent: string, name: string): string {
 
 /** What narrows an option's range, where the option is refused and not the other one. */
 const BESIDE: { readonly [path: string]: string | undefined } = {
+  "attemptTimeout.attempt": "timeout.total",
   "retry.attempts": "hedge.attempts",
   "retry.backoff.cap": "backoff.base",
   "budget.min": "max",

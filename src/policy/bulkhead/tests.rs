@@ -437,5 +437,5 @@ fn a_key_that_is_given_to_somebody_else_begins_with_all_slots() {
 fn asker(call: u64, place: Option<Place>) -> Asker {
     let (call, since) = (CallId::from_u64(call), Instant::ORIGIN);
     let key = Key::WHOLE;
-    Asker { call, attempt: 1, key, dice: 0, cost: 1, priority: 0, deadline: Instant::NEVER, since, place }
+    Asker { call, attempt: 1, key, dice: 0, cost: 1, deadline: Instant::NEVER, since, place }
 }

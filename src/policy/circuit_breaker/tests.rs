@@ -102,7 +102,7 @@ impl World {
 
 fn asker(key: Key, now: Instant) -> Asker {
     let call = CallId::from_u64(0);
-    Asker { call, attempt: 1, key, dice: 0, cost: 1, priority: 0, deadline: Instant::NEVER, since: now, place: None }
+    Asker { call, attempt: 1, key, dice: 0, cost: 1, deadline: Instant::NEVER, since: now, place: None }
 }
 
 fn world() -> World {

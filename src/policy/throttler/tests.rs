@@ -75,7 +75,7 @@ impl World {
 
 fn asker(key: Key, dice: u64, now: Instant) -> Asker {
     let call = CallId::from_u64(0);
-    Asker { call, attempt: 1, key, dice, cost: 1, priority: 0, deadline: Instant::NEVER, since: now, place: None }
+    Asker { call, attempt: 1, key, dice, cost: 1, deadline: Instant::NEVER, since: now, place: None }
 }
 
 fn ended(verdict: Verdict) -> Ended {

@@ -90,7 +90,7 @@ impl Plan {
             hedge: Some(hedge::Config { attempts: self.attempts, after: ms(self.after), ..Default::default() }),
             budget: Some(Part::Own(budget)),
             bulkhead: Some(Part::Own(bulkhead)),
-            attempt_timeout: Some(attempt_timeout::Config { attempt: ms(self.attempt_limit) }),
+            attempt_timeout: Some(attempt_timeout::Config { attempt: ms(self.attempt_limit.min(self.total)) }),
             ..StackConfig::default()
         });
         let begun = host.now;

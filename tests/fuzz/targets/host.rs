@@ -81,7 +81,6 @@ impl Host {
             prepared: bytes.chance(20),
             counted: false,
             timeout: bytes.chance(20).then(|| Duration::from_nanos(bytes.any())),
-            priority: bytes.u8(),
             cost: if bytes.chance(95) { 1 } else { bytes.any() as u32 },
         };
         let decision = self.engine.admit(stack, key, facts, self.now, random);

@@ -45,7 +45,7 @@ pub fn repeat(repeat: types::Repeat) -> Repeat {
 }
 
 pub fn facts(facts: types::Facts) -> forbear::Facts {
-    let types::Facts { repeat, replayable, single, prepared, timeout, priority, cost } = facts;
+    let types::Facts { repeat, replayable, single, prepared, timeout, cost } = facts;
     forbear::Facts {
         repeat: self::repeat(repeat),
         replayable,
@@ -53,7 +53,6 @@ pub fn facts(facts: types::Facts) -> forbear::Facts {
         prepared,
         counted: false, // a host that nests stacks gives them budgets of their own
         timeout: timeout.map(Duration::from_nanos),
-        priority,
         cost,
     }
 }

@@ -7,7 +7,7 @@ import { newEngine } from "./engine.mjs";
 
 const MILLI = 1_000_000n;
 const SECOND = 1_000n * MILLI;
-const GET = { repeat: "freely", replayable: true, single: false, prepared: false, priority: 0, cost: 1 };
+const GET = { repeat: "freely", replayable: true, single: false, prepared: false, cost: 1 };
 const status = (code) => ({ ended: { tag: "status", val: code } });
 const options = (policy, values = {}) => ({ policy, options: Object.entries(values).map(([name, value]) => ({ name, value })) });
 const count = (val) => ({ tag: "count", val });

@@ -131,8 +131,8 @@ function value(policy, option, number) {
   }
 }
 
-function facts({ repeat = "freely", replayable = true, single = false, prepared = false, timeoutMs, priority = 0, cost = 1 }) {
-  return { repeat, replayable, single, prepared, timeout: optionalNanos(timeoutMs), priority, cost };
+function facts({ repeat = "freely", replayable = true, single = false, prepared = false, timeoutMs, cost = 1 }) {
+  return { repeat, replayable, single, prepared, timeout: optionalNanos(timeoutMs), cost };
 }
 
 function outcome({ outcome, retryAfterMs, latencyMs }) {

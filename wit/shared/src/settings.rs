@@ -65,6 +65,9 @@ fn read_as<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, choice: Choice) 
             _ => {}
         }
     }
+    if [Kind::Deadline, Kind::AttemptTimeout].iter().all(|limit| reader.named.contains(limit)) {
+        reader.settings.stack.check_limits().map_err(|error| refusal(&error))?;
+    }
     reader.agree_on_the_budget()?;
     Ok(reader.settings)
 }
@@ -91,7 +94,11 @@ pub fn refusal(error: &ConfigError) -> String {
     if policy == Kind::Budget && min.to_bits() == max.to_bits() {
         return ["forbear: budget.", spec.name, ": budget.kind is another one, which does not read it"].concat();
     }
-    let beside = if reason == ConfigReason::Conflict { " beside the other settings" } else { "" };
+    let beside = match (reason, policy) {
+        (ConfigReason::Conflict, Kind::AttemptTimeout) => " beside deadline.total",
+        (ConfigReason::Conflict, _) => " beside the other settings",
+        _ => "",
+    };
     let given = if given.is_nan() { String::from("off") } else { value::show(spec.kind, given) };
     let (min, max) = (value::show(spec.kind, min), value::show(spec.kind, max));
     ["forbear: ", policy.word(), ".", spec.name, " = ", &given, ": give ", &min, " to ", &max, beside].concat()

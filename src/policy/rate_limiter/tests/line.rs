@@ -145,7 +145,7 @@ fn g4_who_waits_elsewhere_lets_those_behind_pass() {
 pub(super) fn asker(call: u64, place: Option<Place>) -> Asker {
     let (call, since) = (CallId::from_u64(call), Instant::ORIGIN);
     let key = Key::WHOLE;
-    Asker { call, attempt: 1, key, dice: 0, cost: 1, priority: 0, deadline: Instant::NEVER, since, place }
+    Asker { call, attempt: 1, key, dice: 0, cost: 1, deadline: Instant::NEVER, since, place }
 }
 
 #[test]

@@ -49,6 +49,6 @@ impl Instance {
 impl Default for engine::Facts {
     fn default() -> Self {
         let repeat = engine::Repeat::Freely;
-        Self { repeat, replayable: true, single: false, prepared: false, timeout: None, priority: 0, cost: 1 }
+        Self { repeat, replayable: true, single: false, prepared: false, timeout: None, cost: 1 }
     }
 }

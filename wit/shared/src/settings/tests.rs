@@ -99,6 +99,17 @@ fn what_is_not_understood_is_refused_by_name_value_and_range() {
 }
 
 #[test]
+fn attempts_that_may_take_longer_than_their_call_are_refused_where_both_limits_are_written() {
+    let told = "forbear: attemptTimeout.attempt = 10s: give 1ms to 5s beside deadline.total";
+    assert_eq!(wrong("deadline.total = 5s\nattemptTimeout.attempt = 10s"), told);
+    for text in
+        ["deadline.total = 5s", "attemptTimeout.attempt = 60s", "deadline.total = 5s\nattemptTimeout.attempt = 5s"]
+    {
+        assert!(settings(text).is_ok(), "{text}");
+    }
+}
+
+#[test]
 fn there_is_one_budget_and_whoever_turns_it_off_has_none() {
     let budget = |text: &str| settings(text).map(|Settings { stack, .. }| (stack.retry.unwrap().budget, stack.budget));
     for text in [

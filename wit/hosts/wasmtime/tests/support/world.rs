@@ -211,7 +211,6 @@ fn facts(verb: &Value) -> Facts {
         single: verb["single"].as_bool().unwrap_or(false),
         prepared: verb["prepared"].as_bool().unwrap_or(false),
         timeout: nanos(verb, "timeoutMs"),
-        priority: verb["priority"].as_u64().unwrap_or(0) as u8,
         cost: verb["cost"].as_u64().unwrap_or(1) as u32,
     }
 }
