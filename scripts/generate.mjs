@@ -8,6 +8,7 @@ import { captureOutput, inRoot, main, say } from "./run.mjs";
 /** What `cargo run <args>` prints becomes the file. */
 const FILES = {
   "js/src/generated/vocabulary.ts": ["--package", "forbear-js", "--bin", "vocabulary"],
+  "js/src/generated/config.ts": ["--package", "forbear-js", "--bin", "config"],
 };
 
 main(() => {

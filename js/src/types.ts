@@ -1,13 +1,18 @@
-// The types users see. What each option means, its range and its default stand in docs/policies/.
+// The types users see. The options of each policy are in generated/config.ts.
 
+import type {
+  BreakerConfig, BulkheadConfig, ConcurrencyLimiterConfig, Duration, HedgeConfig, RateLimiterConfig,
+  RetryConfig as GeneratedRetryConfig, ThrottlerConfig, TimeoutConfig,
+} from "./generated/config.js";
 import type { BreakerReading, EventFacts, Readings } from "./generated/vocabulary.js";
 
 export type {
+  BackoffConfig, BreakerConfig, BudgetConfig, BulkheadConfig, ConcurrencyLimiterConfig, Duration, HedgeConfig, RateLimiterConfig,
+  ThrottlerConfig, TimeoutConfig,
+} from "./generated/config.js";
+export type {
   BreakerReading, BudgetReading, BulkheadReading, ConcurrencyLimiterReading, RateLimiterReading, Readings, ThrottlerReading,
 } from "./generated/vocabulary.js";
-
-/** Milliseconds, or a number with a unit: `"250ms"`, `"10s"`, `"2m"`, `"1h"`. */
-export type Duration = number | `${number}${"ms" | "s" | "m" | "h"}`;
 
 /** What `fetch` takes in the runtime whose types are there: they differ between browsers, Node and Workers. */
 export type FetchInput = Parameters<typeof globalThis.fetch>[0];
@@ -38,128 +43,26 @@ export interface Host {
 export interface Config {
   /** Names the stack in errors, events and metrics. */
   name?: string;
+  /** How long the call and each attempt may take. `false`: as long as they like. */
   timeout?: TimeoutConfig | false;
+  /** Attempts again what failed, within a budget. */
   retry?: RetryConfig | false;
+  /** Starts another attempt beside one that is slow. */
   hedge?: HedgeConfig | false;
+  /** Refuses a share of attempts while the upstream does not accept them. */
   throttler?: ThrottlerConfig | Throttler | false;
+  /** Refuses all attempts for a while after too many failed. */
   breaker?: BreakerConfig | CircuitBreaker | false;
+  /** Limits how many attempts run at once, and finds the limit by measuring. */
   concurrencyLimiter?: ConcurrencyLimiterConfig | ConcurrencyLimiter | false;
+  /** Limits how many attempts run at once to a fixed number. */
   bulkhead?: BulkheadConfig | Bulkhead | false;
+  /** Limits how many attempts start in an interval. */
   rateLimiter?: RateLimiterConfig | RateLimiter | false;
 }
 
-export interface TimeoutConfig {
-  /** Limits the whole call: waiting, all attempts and what lies between them. */
-  total?: Duration | false;
-  /** Limits each attempt, up to the response's headers. */
-  attempt?: Duration | false;
-}
-
-export interface RetryConfig {
-  /** How many attempts there are at most, the first among them. */
-  attempts?: number;
-  backoff?: BackoffConfig;
-  maxRetryAfter?: Duration;
-  clampRetryAfter?: boolean;
-  retryRefusals?: boolean;
-  /** Whether attempts whose time was up are repeated. */
-  timeouts?: boolean;
-  /** What repeats may cost together: a budget to share, the settings of a private one, or `false` for no limit. */
-  budget?: RetryBudget | BudgetConfig | false;
-}
-
-export interface BackoffConfig {
-  base?: Duration;
-  cap?: Duration;
-  factor?: number;
-  jitter?: "none" | "full" | "equal" | "decorrelated";
-}
-
-export interface BudgetConfig {
-  kind?: "ratio" | "tokenBucket" | "grpc" | "aws" | "aimd" | "concurrency" | "wallet";
-  ratio?: number;
-  window?: Duration;
-  reserve?: number;
-  max?: number | false;
-  initial?: number | false;
-  deposit?: number | false;
-  cost?: number | false;
-  refill?: number;
-  min?: number;
-  decrease?: number;
-}
-
-export interface ThrottlerConfig {
-  multiplier?: number;
-  window?: Duration;
-  maxRejection?: number;
-  minRequests?: number;
-  accounting?: "sent" | "offered";
-}
-
-export interface ConcurrencyLimiterConfig {
-  algorithm?: "vegas" | "gradient2" | "aimd";
-  initial?: number;
-  min?: number;
-  max?: number;
-  quantile?: number;
-  window?: Duration;
-  cut?: number;
-  staleAfter?: Duration;
-  /** How many more may wait; the next one is refused. */
-  queue?: number;
-  queueTimeout?: Duration | false;
-}
-
-/** Attempts beside one that is slow; the first success wins. Only for requests that may be repeated freely. */
-export interface HedgeConfig {
-  /** How many attempts a call may have in flight together, the first among them. */
-  attempts?: number;
-  /** How long each is waited for before the next one is sent beside it. */
-  after?: Duration;
-  /** Measures `after`: the share of calls that are to have answered by then, such as 0.95. */
-  quantile?: number | false;
-  window?: Duration;
-}
-
-export interface BreakerConfig {
-  failureRate?: number;
-  slowRate?: number;
-  slowCall?: Duration | false;
-  minCalls?: number;
-  windowCalls?: number | false;
-  window?: Duration | false;
-  consecutiveFailures?: number | false;
-  openFor?: Duration;
-  growth?: number;
-  maxOpenFor?: Duration;
-  openJitter?: number;
-  resetAfter?: Duration | false;
-  probes?: number;
-  successesToClose?: number | false;
-  halfOpenTimeout?: Duration;
-  countRateLimited?: boolean;
-}
-
-/** How many attempts of a key run at once. */
-export interface BulkheadConfig {
-  concurrency?: number;
-  /** How many more may wait; the next one is refused. */
-  queue?: number;
-  queueTimeout?: Duration | false;
-  /** When the attempt that the caller gets gives its slot back. */
-  release?: "headers" | "body";
-}
-
-/** How many permits of a key there are in an interval. */
-export interface RateLimiterConfig {
-  rate?: number;
-  interval?: Duration;
-  burst?: number | false;
-  /** How long an attempt waits for its turn at most. */
-  wait?: Duration;
-  queue?: number;
-}
+/** When and how often a call is attempted again. */
+export interface RetryConfig extends GeneratedRetryConfig<RetryBudget> {}
 
 /** An object that several stacks share. */
 export interface Shared<Policy extends keyof Readings> {
