@@ -15,7 +15,7 @@ export interface TimeoutConfig {
   /**
    * From the attempt's start until it is settled.
    *
-   * Milliseconds from 1 to 86400000, or a string with a unit, or `false`.
+   * Milliseconds from 1 to 86400000, or a string with a unit, or `false`; at most `total`, where both are given.
    * @defaultValue 10000
    */
   attempt?: Duration | false;
