@@ -114,8 +114,9 @@ impl Engine {
             return Err(ConfigError::too_many(Kind::Deadline, MAX_STACKS + 1, MAX_STACKS));
         }
         let stack = Stack::new(config, &mut self.desk.objects)?;
-        let bytes = |object| self.desk.objects.get(object).map_or(0, |object| object.kind().bytes_of_a_key());
-        self.ledger.open_stack(stack.objects().map(bytes).sum());
+        let bytes =
+            |object: &ObjectId| self.desk.objects.get(*object).map_or(0, |object| object.kind().bytes_of_a_key());
+        self.ledger.open_stack(stack.objects.iter().map(bytes).sum());
         self.stacks.push(stack);
         Ok(StackId::from_number((self.stacks.len() - 1) as u16))
     }
@@ -392,7 +393,7 @@ impl Engine {
     #[must_use]
     pub fn object(&self, stack: StackId, kind: Kind) -> Option<ObjectId> {
         let is_it = |object: &ObjectId| self.desk.objects.get(*object).is_some_and(|object| object.kind() == kind);
-        self.stacks.get(usize::from(stack.number()))?.objects().find(is_it)
+        self.stacks.get(usize::from(stack.number()))?.objects.iter().copied().find(is_it)
     }
 
     /// Writes what there is to read of a gate or a budget about a key, in the order of [`Kind::figures`]; `false` where

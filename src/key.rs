@@ -235,14 +235,6 @@ impl<S> Keyed<S> {
         &mut self.states[index]
     }
 
-    /// The key has this state from now on.
-    pub(crate) fn set(&mut self, key: Key, state: S) {
-        match self.get_mut(key) {
-            Some(place) => *place = state,
-            None => _ = self.entry(key, || state),
-        }
-    }
-
     #[cold]
     fn grow(&mut self) {
         if self.states.len() == self.states.capacity() {

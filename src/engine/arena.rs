@@ -102,8 +102,8 @@ impl Arena {
     }
 
     /// Whether any of these may not.
-    pub fn is_any_busy(&self, mut objects: impl Iterator<Item = ObjectId>, key: Key, now: Instant) -> bool {
-        objects.any(|object| self.get(object).is_some_and(|object| object.is_busy(key, now)))
+    pub fn is_any_busy(&self, objects: &[ObjectId], key: Key, now: Instant) -> bool {
+        objects.iter().any(|object| self.get(*object).is_some_and(|object| object.is_busy(key, now)))
     }
 
     /// About how many keys one verb may ask whether they are busy: of the more objects, the fewer.

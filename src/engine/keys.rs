@@ -66,9 +66,9 @@ impl Engine {
             let Self { stacks, desk, ledger, .. } = self;
             ledger.forget(key, |stack| {
                 let Some(stack) = stacks.get(stack) else { return false };
-                let goes = !desk.objects.is_any_busy(stack.objects(), key, now);
+                let goes = !desk.objects.is_any_busy(&stack.objects, key, now);
                 if goes {
-                    stack.objects().for_each(|object| desk.objects.forget_in(object, key, now));
+                    stack.objects.iter().for_each(|object| desk.objects.forget_in(*object, key, now));
                 }
                 goes
             });
@@ -77,6 +77,6 @@ impl Engine {
 
     fn is_busy(&self, stack: StackId, key: Key, now: Instant) -> bool {
         let stack = self.stacks.get(usize::from(stack.number()));
-        stack.is_some_and(|stack| self.desk.objects.is_any_busy(stack.objects(), key, now))
+        stack.is_some_and(|stack| self.desk.objects.is_any_busy(&stack.objects, key, now))
     }
 }

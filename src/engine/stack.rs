@@ -24,6 +24,8 @@ pub(crate) struct Stack {
     pub pace: Option<ObjectId>,
     /// Outermost first.
     pub gates: Vec<ObjectId>,
+    /// Its gates, its budget and its pace.
+    pub objects: Vec<ObjectId>,
     /// Whether some gate's capacity stays taken until the body ends.
     pub holds_until_body: bool,
 }
@@ -45,7 +47,10 @@ impl Stack {
         let gates = find_gates(&config, arena)?;
         let holds = |object: &ObjectId| arena.gate(*object).is_some_and(|(_, gate)| gate.holds_until_body());
         let holds_until_body = gates.iter().any(holds);
-        Ok(Self { config, retry, budget, pace, gates, holds_until_body })
+        let mut objects = gates.clone();
+        objects.extend(budget);
+        objects.extend(pace);
+        Ok(Self { config, retry, budget, pace, gates, objects, holds_until_body })
     }
 
     /// When a call that begins now is out of time.
@@ -62,11 +67,6 @@ impl Stack {
     /// where that is not measured.
     pub fn hedge_after(&self, facts: &Facts, turns: u8) -> Option<Duration> {
         hedge::next_turn(self.config.hedge.as_ref(), facts, turns)
-    }
-
-    /// Its gates, its budget and its pace.
-    pub fn objects(&self) -> impl Iterator<Item = ObjectId> + '_ {
-        self.gates.iter().chain(&self.budget).chain(&self.pace).copied()
     }
 
     /// Whether every attempt ends by itself, so that nothing depends on leases alone.

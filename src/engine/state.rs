@@ -36,7 +36,7 @@ impl Engine {
         out.u32(MAGIC);
         out.u8(VERSION);
         if let Some(stack) = self.stacks.get(usize::from(stack.number())) {
-            for object in stack.objects().filter_map(|object| self.desk.objects.get(object)) {
+            for object in stack.objects.iter().filter_map(|object| self.desk.objects.get(*object)) {
                 out.u32(tag(object.kind()));
                 out.u64(object.fingerprint());
                 out.part(|out| object.save(now, out));
@@ -91,7 +91,7 @@ impl Engine {
         while !input.is_empty() {
             let (kind, fingerprint, mut state) = entry(&mut input)?;
             let is_its = |object: &Object| object.kind() == kind && object.fingerprint() == fingerprint;
-            let its = found.objects().find(|object| self.desk.objects.get(*object).is_some_and(is_its));
+            let its = found.objects.iter().copied().find(|object| self.desk.objects.get(*object).is_some_and(is_its));
             let its = its.and_then(|object| self.desk.objects.get_mut(object));
             // State that no such policy can have, under a checksum that is right, is not damage but somebody's doing.
             if let Some(object) = its

@@ -224,7 +224,8 @@ impl CircuitBreaker {
     fn enter(&mut self, key: Key, trips: Trips, state: State) {
         self.generation = self.generation.wrapping_add(1) & Ticket::GENERATIONS;
         let entered = Circuit { state, trips, generation: self.generation };
-        self.circuits.set(key, entered);
+        self.circuits.forget(key);
+        self.circuits.entry(key, || entered);
     }
 
     fn trips(&self, key: Key, now: Instant) -> Trips {

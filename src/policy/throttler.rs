@@ -168,7 +168,8 @@ impl Gate for Throttler {
             let (key, counts) = (input.key()?, Buckets::restore(now, self.period, input)?);
             let [requests, accepts] = counts.sums(now, self.period);
             if key.is_one_name() {
-                read.set(key, Record { counts, told: self.config.rate(requests, accepts) });
+                read.forget(key);
+                read.entry(key, || Record { counts, told: self.config.rate(requests, accepts) });
             }
         }
         self.records = read;
