@@ -20,7 +20,7 @@ fn every_call_is_counted_once_however_it_ends() {
     let slots = bulkhead::Config { concurrency: 1, queue: 1, queue_timeout: None, ..bulkhead::Config::default() };
     let mut engine = Engine::default();
     let stack = engine.add_stack(StackConfig { bulkhead: Some(Part::Own(slots)), ..StackConfig::OFF }).unwrap();
-    let mut admit = |engine: &mut Engine, now| engine.admit(stack, Key::WHOLE, Facts::default(), now, 1);
+    let admit = |engine: &mut Engine, now| engine.admit(stack, Key::WHOLE, Facts::default(), now, 1);
     let sent = admit(&mut engine, ms(0));
     let left = admit(&mut engine, ms(0));
     let refused = admit(&mut engine, ms(0));
