@@ -250,18 +250,18 @@ fn admit(engine: &mut Engine, stack: StackId, key: Key, now: u64) -> Decision {
 }
 
 #[track_caller]
-fn sent(decision: &Decision) -> CallId {
+pub fn sent(decision: &Decision) -> CallId {
     assert!(matches!(decision.step, Step::Send(1)), "{decision:?}");
     decision.call.unwrap()
 }
 
-fn listening(limits: Limits) -> Engine {
+pub fn listening(limits: Limits) -> Engine {
     let mut engine = Engine::new(limits);
     engine.events().listen(true);
     engine
 }
 
-fn told(engine: &mut Engine) -> Vec<What> {
+pub fn told(engine: &mut Engine) -> Vec<What> {
     std::iter::from_fn(|| engine.events().pop()).map(|event| event.what).collect()
 }
 

@@ -14,6 +14,8 @@ use forbear::{
     StackConfig, StackId, Step, Verdict,
 };
 
+use crate::bounds::{self, sent, told};
+
 #[test]
 fn one_bound_holds_for_all_stacks_and_the_least_recently_used_goes_first() {
     let mut engine = listening(64 * USUAL);
@@ -252,24 +254,12 @@ fn admit(engine: &mut Engine, stack: StackId, key: Key, now: u64) -> Decision {
     engine.admit(stack, key, Facts::default(), at(now), 0)
 }
 
-#[track_caller]
-fn sent(decision: &Decision) -> CallId {
-    assert!(matches!(decision.step, Step::Send(1)), "{decision:?}");
-    decision.call.unwrap()
-}
-
 fn refused(decision: &Decision) -> Option<RefusalReason> {
     if let Step::Reject(rejection) = decision.step { Some(rejection.reason) } else { None }
 }
 
 fn listening(memory: u32) -> Engine {
-    let mut engine = Engine::new(Limits { memory, ..Limits::default() });
-    engine.events().listen(true);
-    engine
-}
-
-fn told(engine: &mut Engine) -> Vec<What> {
-    std::iter::from_fn(|| engine.events().pop()).map(|event| event.what).collect()
+    bounds::listening(Limits { memory, ..Limits::default() })
 }
 
 fn at(ms: u64) -> HostTime {
