@@ -42,7 +42,13 @@ export type CallSettings = { readonly [Name in keyof (FetchOptions & ExecuteOpti
 export function readCall(call: unknown): CallSettings {
   if (call === undefined || call === null) return NOTHING;
   if (!OBJECT[1](call)) throw wrong("call", call, OBJECT[0]);
-  return pick("", call as object, CALL, { ...NOTHING }) as CallSettings;
+  const given = call as object;
+  // Name by name: a loop over names would cost a call as much as all its verbs.
+  return {
+    idempotent: one("", given, "idempotent", BOOLEAN), retry: one("", given, "retry", BOOLEAN), key: one("", given, "key", NAME),
+    timeout: one("", given, "timeout", ANY), waitUntil: one("", given, "waitUntil", FUNCTION), cost: one("", given, "cost", ANY),
+    getBody: one("", given, "getBody", FUNCTION), prepare: one("", given, "prepare", FUNCTION), signal: one("", given, "signal", ANY),
+  } as CallSettings;
 }
 
 /** A number of permits, as the engine can count them: more than that is more than there can be, too. */
@@ -81,9 +87,6 @@ type Kinds = { readonly [name: string]: Kind };
 const OPTIONS: Kinds = { fetch: SENDER, key: KEY, classify: FUNCTION, host: OBJECT };
 const HOST: Kinds = { now: FUNCTION, random: FUNCTION, arm: FUNCTION, fetch: FUNCTION, wallNow: FUNCTION, wakesOthers: FUNCTION };
 const SCOPE: Kinds = { fetch: SENDER, waitUntil: FUNCTION };
-const CALL: Kinds = {
-  idempotent: BOOLEAN, retry: BOOLEAN, key: NAME, timeout: ANY, waitUntil: FUNCTION, cost: ANY, getBody: FUNCTION, prepare: FUNCTION, signal: ANY,
-};
 /** One shape for all calls, in which every name stands: nothing is looked for on a prototype. */
 const NOTHING: CallSettings = {
   idempotent: undefined, retry: undefined, key: undefined, timeout: undefined, waitUntil: undefined, cost: undefined, getBody: undefined,
@@ -101,12 +104,14 @@ function read(path: string, given: unknown, kinds: Kinds): object {
 }
 
 /** Those members that are known, each of its kind. All of them stand in what is picked, so that no prototype is asked later. */
-function pick(path: string, given: object, kinds: Kinds, picked: { [name: string]: unknown } = {}): object {
-  for (const name in kinds) {
-    const [allowed, fits] = kinds[name]!;
-    const value = kinds[name] === SENDER ? memberOf(given, name) : functionOf(given, name);
-    if (value !== undefined && !fits(value)) throw wrong(path === "" ? name : `${path}.${name}`, value, allowed);
-    picked[name] = value;
-  }
+function pick(path: string, given: object, kinds: Kinds): object {
+  const picked: { [name: string]: unknown } = {};
+  for (const name in kinds) picked[name] = one(`${path}.`, given, name, kinds[name]!);
   return picked;
+}
+
+function one(path: string, given: object, name: string, kind: Kind): unknown {
+  const value = kind === SENDER ? memberOf(given, name) : functionOf(given, name);
+  if (value !== undefined && !kind[1](value)) throw wrong(path + name, value, kind[0]);
+  return value;
 }
