@@ -115,8 +115,8 @@ pub(crate) struct Call {
     pub waiting: Waiting,
     /// When the next attempt beside the running ones starts.
     pub hedge_at: Instant,
-    /// How many such turns the round has had.
-    pub turns: u8,
+    /// How many hedges of the round are decided, sent or not.
+    pub hedges: u8,
     /// Which owner of the key's number the call belongs to; `None` until it has a number.
     pub tenancy: Option<u32>,
 }

@@ -1,7 +1,7 @@
 //! The engine: all state, and the four verbs that ask it.
 //!
 //! Every verb is a synchronous function of (state, input, now, random) and answers with one [`Decision`]. What a verb
-//! does is in `step`; this file is the door.
+//! does is in `step`; this file is the public interface.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -24,21 +24,21 @@ use crate::stack_config::StackConfig;
 use crate::time::{Clock, Duration, HostTime, Instant};
 
 use calls::Calls;
-use desk::{Desk, Verb};
-use ledger::Ledger;
+use context::{Context, Input, Transition};
+use counters::Counters;
+use policies::{Policies, Verb};
 use stack::Stack;
-use turn::{Input, Ruling, Turn};
 
 mod arena;
 mod calls;
-mod desk;
+mod context;
+mod counters;
 mod endings;
 mod keys;
-mod ledger;
+mod policies;
 mod stack;
 mod state;
 mod step;
-mod turn;
 
 pub use state::{MAX_SNAPSHOT, is_snapshot};
 
@@ -51,8 +51,8 @@ pub struct Engine {
     calls: Calls,
     stacks: Vec<Stack>,
     keys: Keys,
-    desk: Desk,
-    ledger: Ledger,
+    policies: Policies,
+    counters: Counters,
 }
 
 /// How large an engine may grow, and where it begins.
@@ -95,8 +95,8 @@ impl Engine {
             calls: Calls::new(limits.first_generation, limits.calls),
             stacks: Vec::new(),
             keys: Keys::new(),
-            desk: Desk::new(),
-            ledger: Ledger::new(limits.memory),
+            policies: Policies::new(),
+            counters: Counters::new(limits.memory),
         }
     }
 
@@ -113,10 +113,10 @@ impl Engine {
         if self.stacks.len() >= MAX_STACKS {
             return Err(ConfigError::too_many(Kind::Deadline, MAX_STACKS + 1, MAX_STACKS));
         }
-        let stack = Stack::new(config, &mut self.desk.objects)?;
+        let stack = Stack::new(config, &mut self.policies.objects)?;
         let bytes =
-            |object: &ObjectId| self.desk.objects.get(*object).map_or(0, |object| object.kind().bytes_of_a_key());
-        self.ledger.open_stack(stack.objects.iter().map(bytes).sum());
+            |object: &ObjectId| self.policies.objects.get(*object).map_or(0, |object| object.kind().bytes_of_a_key());
+        self.counters.open_stack(stack.objects.iter().map(bytes).sum());
         self.stacks.push(stack);
         Ok(StackId::from_number((self.stacks.len() - 1) as u16))
     }
@@ -126,7 +126,7 @@ impl Engine {
     /// # Errors
     /// There is no room for another one.
     pub fn share(&mut self, kind: Kind, gate: impl Gate) -> Result<ObjectId, ConfigError> {
-        self.desk.objects.add_gate(kind, Box::new(gate))
+        self.policies.objects.add_gate(kind, Box::new(gate))
     }
 
     /// Adds a budget that several stacks may share.
@@ -134,7 +134,7 @@ impl Engine {
     /// # Errors
     /// There is no room for another one.
     pub fn share_budget(&mut self, budget: impl Budget) -> Result<ObjectId, ConfigError> {
-        self.desk.objects.add_budget(Box::new(budget))
+        self.policies.objects.add_budget(Box::new(budget))
     }
 
     /// Builds the gate or the budget of this kind from a configuration, to be shared.
@@ -143,8 +143,8 @@ impl Engine {
     /// The configuration is refused; there is nothing of this kind in it; or there is no room for another one.
     pub fn share_from(&mut self, config: &StackConfig, kind: Kind) -> Result<ObjectId, ConfigError> {
         match stack::build_shared(config, kind)? {
-            stack::SharedPart::Gate(gate) => self.desk.objects.add_gate(kind, gate),
-            stack::SharedPart::Budget(budget) => self.desk.objects.add_budget(budget),
+            stack::SharedPart::Gate(gate) => self.policies.objects.add_gate(kind, gate),
+            stack::SharedPart::Budget(budget) => self.policies.objects.add_budget(budget),
         }
     }
 }
@@ -157,7 +157,7 @@ impl Engine {
         let Some(found) = self.stacks.get(usize::from(stack.number())) else { return Decision::UNGUARDED };
         let deadline = found.deadline(facts.timeout, verb.now);
         let mut key = if self.keys.knows(key) { key } else { Key::NEW };
-        if self.ledger.is_full() {
+        if self.counters.is_full() {
             key = self.key_at_the_bound(stack, key, &mut verb);
         }
         if self.calls.is_full() {
@@ -166,7 +166,7 @@ impl Engine {
         let Some(index) = self.calls.begin(stack, key, facts, now, deadline) else {
             return self.turn_away(stack, key, &verb);
         };
-        self.take_turn(index, &mut verb, Input::Begins)
+        self.handle(index, &mut verb, Input::Begins)
     }
 
     /// An attempt has ended.
@@ -180,14 +180,14 @@ impl Engine {
     ) -> Decision {
         let mut verb = self.open(now, random);
         let Some(index) = self.calls.find(call) else { return self.unknown(attempt, &verb) };
-        self.take_turn(index, &mut verb, Input::Ended(attempt, &outcome))
+        self.handle(index, &mut verb, Input::Ended(attempt, &outcome))
     }
 
     /// A hint came, or the host looks early.
     pub fn wake(&mut self, call: CallId, now: HostTime, random: u64) -> Decision {
         let mut verb = self.open(now, random);
         let Some(index) = self.calls.find(call) else { return Decision::UNGUARDED };
-        self.take_turn(index, &mut verb, Input::Wakes)
+        self.handle(index, &mut verb, Input::Wakes)
     }
 
     /// The timer that was set for the instant asked for has rung: the instant has come, whatever the host's clock says.
@@ -197,7 +197,7 @@ impl Engine {
         if let Some(at) = self.calls.get(index).and_then(|call| call.due_at.or_none()) {
             verb.now = self.clock.reach(at, now);
         }
-        self.take_turn(index, &mut verb, Input::Wakes)
+        self.handle(index, &mut verb, Input::Wakes)
     }
 
     /// An attempt of a call whose attempts are prepared first is really sent now. Nothing is decided: its latency begins here,
@@ -219,39 +219,39 @@ impl Engine {
     pub fn cancel(&mut self, call: CallId, now: HostTime) -> Decision {
         let mut verb = self.open(now, 0);
         let Some(index) = self.calls.find(call) else { return Decision::UNGUARDED };
-        self.take_turn(index, &mut verb, Input::Leaves)
+        self.handle(index, &mut verb, Input::Leaves)
     }
 
     fn open(&mut self, host: HostTime, random: u64) -> Verb {
-        self.desk.woken.clear();
+        self.policies.woken.clear();
         Verb { now: self.clock.read(host), host, rng: Rng::new(random) }
     }
 
-    /// Lets a call have its turn, and carries out what it comes to.
-    fn take_turn(&mut self, index: usize, verb: &mut Verb, input: Input<'_>) -> Decision {
-        let Some(mut turn) = self.turn(index, verb) else { return Decision::UNGUARDED };
-        let mut ruling = turn.take(input);
+    /// Handles one input of one call, and carries out the transition.
+    fn handle(&mut self, index: usize, verb: &mut Verb, input: Input<'_>) -> Decision {
+        let Some(mut context) = self.context(index, verb) else { return Decision::UNGUARDED };
+        let mut transition = context.handle(input);
         let mut most = FEW;
-        while let Ruling::Blocked = ruling {
+        while let Transition::Blocked = transition {
             let may_be_more = self.end_leases(index, most, verb);
-            let Some(mut turn) = self.turn(index, verb) else { return Decision::UNGUARDED };
-            turn.leases_may_have_ended = may_be_more;
+            let Some(mut context) = self.context(index, verb) else { return Decision::UNGUARDED };
+            context.leases_may_have_ended = may_be_more;
             // From the beginning: what was done by then is not done again.
-            ruling = turn.step();
+            transition = context.step();
             most = most.saturating_mul(2);
         }
-        self.carry_out(index, ruling, verb)
+        self.carry_out(index, transition, verb)
     }
 
     #[inline]
-    fn carry_out(&mut self, index: usize, ruling: Ruling, verb: &Verb) -> Decision {
-        let (step, at, lease) = match ruling {
-            Ruling::Goes(step, at) => (step, at, Some(lease_end(at, verb.now))),
-            Ruling::Over(step, at) => (step, at, None),
-            Ruling::Lingers => (Step::Unguarded, Instant::NEVER, Some(verb.now + OUTLIVED)),
-            Ruling::Blocked => return Decision::UNGUARDED,
+    fn carry_out(&mut self, index: usize, transition: Transition, verb: &Verb) -> Decision {
+        let (step, at, lease) = match transition {
+            Transition::Goes(step, at) => (step, at, Some(lease_end(at, verb.now))),
+            Transition::Over(step, at) => (step, at, None),
+            Transition::Lingers => (Step::Unguarded, Instant::NEVER, Some(verb.now + OUTLIVED)),
+            Transition::Blocked => return Decision::UNGUARDED,
         };
-        if let Ruling::Lingers = ruling {
+        if let Transition::Lingers = transition {
             self.calls.linger();
         }
         let Some(call) = self.calls.get_mut(index) else { return Decision::UNGUARDED };
@@ -276,19 +276,19 @@ impl Engine {
     }
 
     #[inline]
-    fn turn<'a>(&'a mut self, index: usize, verb: &'a mut Verb) -> Option<Turn<'a>> {
+    fn context<'a>(&'a mut self, index: usize, verb: &'a mut Verb) -> Option<Context<'a>> {
         let leases_may_have_ended = self.calls.may_have_ended(verb.now);
-        let Self { calls, stacks, keys, desk, ledger, .. } = self;
+        let Self { calls, stacks, keys, policies, counters, .. } = self;
         let call = calls.get_mut(index)?;
         let stack = stacks.get(usize::from(call.stack.number()))?;
-        Some(Turn { call, stack, desk, keys, ledger, verb, leases_may_have_ended })
+        Some(Context { call, stack, policies, keys, counters, verb, leases_may_have_ended })
     }
 
     #[cold]
     fn unknown(&mut self, attempt: AttemptNumber, verb: &Verb) -> Decision {
         let at = verb.now;
         let what = What::Stale { attempt };
-        self.desk.log.push(|| Event { at, stack: None, key: Key::WHOLE, policy: None, what });
+        self.policies.log.push(|| Event { at, stack: None, key: Key::WHOLE, policy: None, what });
         Decision::UNGUARDED
     }
 
@@ -296,7 +296,7 @@ impl Engine {
     fn turn_away(&mut self, stack: StackId, key: Key, verb: &Verb) -> Decision {
         let at = verb.now;
         let what = What::CallsFull { calls: self.calls.limit() as u32 };
-        self.desk.log.push(|| Event { at, stack: Some(stack), key, policy: None, what });
+        self.policies.log.push(|| Event { at, stack: Some(stack), key, policy: None, what });
         Decision::UNGUARDED
     }
 }
@@ -314,8 +314,8 @@ impl Engine {
             }
             let Some(one_fewer) = left.checked_sub(1) else { return true };
             left = one_fewer;
-            let ruling = self.turn(index, verb).map_or(Ruling::Blocked, |mut turn| turn.end_lease());
-            let _ = self.carry_out(index, ruling, verb);
+            let transition = self.context(index, verb).map_or(Transition::Blocked, |mut context| context.end_lease());
+            let _ = self.carry_out(index, transition, verb);
         }
         self.calls.raise_bound();
         false
@@ -336,18 +336,18 @@ impl Engine {
 impl Engine {
     /// What happened lately, to be drained by the host.
     pub fn events(&mut self) -> &mut EventLog {
-        &mut self.desk.log
+        &mut self.policies.log
     }
 
     /// Other calls that are worth a `wake` now: hints of the last verb.
     pub fn woken(&self) -> impl Iterator<Item = CallId> + '_ {
-        self.desk.woken.iter()
+        self.policies.woken.iter()
     }
 
     /// The counts of one stack and key, if there are any.
     #[must_use]
     pub fn metrics(&self, stack: StackId, key: Key) -> Option<&Metrics> {
-        self.ledger.metrics(stack, key)
+        self.counters.metrics(stack, key)
     }
 
     /// How many calls are in flight, held and waiting ones among them.
@@ -365,26 +365,26 @@ impl Engine {
     /// The stack's budget, to read.
     #[must_use]
     pub fn budget(&self, stack: StackId) -> Option<&dyn Budget> {
-        self.desk.objects.budget(self.stacks.get(usize::from(stack.number()))?.budget?)
+        self.policies.objects.budget(self.stacks.get(usize::from(stack.number()))?.budget?)
     }
 
     /// After how long hedges of this stack and key start now, where that is measured and known.
     #[must_use]
     pub fn pace(&self, stack: StackId, key: Key, now: HostTime) -> Option<Duration> {
-        let pace = self.desk.objects.pace(self.stacks.get(usize::from(stack.number()))?.pace?)?;
+        let pace = self.policies.objects.pace(self.stacks.get(usize::from(stack.number()))?.pace?)?;
         pace.read(key, self.instant(now))
     }
 
     /// Pays from a shared budget for something that no stack sends, and answers at once: whether it may be done.
     pub fn spend(&mut self, budget: ObjectId, key: Key, now: HostTime) -> bool {
         let mut verb = self.open(now, 0);
-        let mut is_paid = self.desk.spend(budget, key, verb.now);
+        let mut is_paid = self.policies.spend(budget, key, verb.now);
         if !is_paid && self.calls.may_have_ended(verb.now) {
             self.end_leases(NOBODY, usize::MAX, &mut verb);
-            is_paid = self.desk.spend(budget, key, verb.now);
+            is_paid = self.policies.spend(budget, key, verb.now);
         }
         if !is_paid {
-            self.desk.tell_unpaid(budget, key, verb.now);
+            self.policies.tell_unpaid(budget, key, verb.now);
         }
         is_paid
     }
@@ -392,14 +392,14 @@ impl Engine {
     /// The stack's gate or budget of this kind, its own or shared; the outermost, where it has several.
     #[must_use]
     pub fn object(&self, stack: StackId, kind: Kind) -> Option<ObjectId> {
-        let is_it = |object: &ObjectId| self.desk.objects.get(*object).is_some_and(|object| object.kind() == kind);
+        let is_it = |object: &ObjectId| self.policies.objects.get(*object).is_some_and(|object| object.kind() == kind);
         self.stacks.get(usize::from(stack.number()))?.objects.iter().copied().find(is_it)
     }
 
     /// Writes what there is to read of a gate or a budget about a key, in the order of [`Kind::figures`]; `false` where
     /// there is no such object.
     pub fn read(&self, object: ObjectId, key: Key, now: HostTime, out: &mut [f64]) -> bool {
-        let Some(object) = self.desk.objects.get(object) else { return false };
+        let Some(object) = self.policies.objects.get(object) else { return false };
         object.write_figures(key, self.instant(now), &mut Figures::new(out));
         true
     }
@@ -409,7 +409,7 @@ impl Engine {
     pub fn gate<G: Gate>(&self, stack: StackId) -> Option<&G> {
         let stack = self.stacks.get(usize::from(stack.number()))?;
         stack.gates.iter().find_map(|object| {
-            let (_, gate) = self.desk.objects.gate(*object)?;
+            let (_, gate) = self.policies.objects.gate(*object)?;
             (gate as &dyn Any).downcast_ref()
         })
     }
@@ -426,8 +426,9 @@ impl Engine {
         // Counts even where nothing is found; read again, it is the same instant.
         self.clock.read(now);
         let gates = &self.stacks.get(usize::from(stack.number()))?.gates;
-        let is_one =
-            |object: &ObjectId| self.desk.objects.gate(*object).is_some_and(|(_, gate)| (gate as &dyn Any).is::<G>());
+        let is_one = |object: &ObjectId| {
+            self.policies.objects.gate(*object).is_some_and(|(_, gate)| (gate as &dyn Any).is::<G>())
+        };
         let object = *gates.iter().find(|object| is_one(object))?;
         self.operate_on(object, now, random, act)
     }
@@ -441,7 +442,7 @@ impl Engine {
         act: impl FnOnce(&mut G, &mut Cx<'_>) -> T,
     ) -> Option<T> {
         let mut verb = self.open(now, random);
-        let (gate, mut cx) = self.desk.lend(object, None, &mut verb)?;
+        let (gate, mut cx) = self.policies.lend(object, None, &mut verb)?;
         let gate: &mut dyn Any = gate;
         Some(act(gate.downcast_mut()?, &mut cx))
     }

@@ -214,7 +214,7 @@ impl Call {
         dice: 0,
         waiting: Waiting::NOWHERE,
         hedge_at: Instant::NEVER,
-        turns: 0,
+        hedges: 0,
         tenancy: None,
     };
 }

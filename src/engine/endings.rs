@@ -2,8 +2,8 @@
 
 use crate::call::{Attempt, Slots, Waiting, Want};
 use crate::decision::{AttemptNumber, RefusalReason, Rejection, Step, StopReason};
-use crate::engine::desk::latency;
-use crate::engine::turn::{Ruling, Turn};
+use crate::engine::context::{Context, Transition};
+use crate::engine::policies::latency;
 use crate::event::{HedgeStep, What};
 use crate::key::Key;
 use crate::outcome::{Outcome, Verdict};
@@ -12,7 +12,7 @@ use crate::policy::hedge::{self, Ran};
 use crate::time::{Duration, Instant};
 
 /// Attempts.
-impl Turn<'_> {
+impl Context<'_> {
     /// The host reports an attempt's end. One that is not in flight changes nothing.
     pub fn attempt_ended(&mut self, number: AttemptNumber, outcome: &Outcome) {
         let Some(slot) = self.call.slot_of(number) else { return self.tell_stale(number) };
@@ -52,7 +52,7 @@ impl Turn<'_> {
         if self.stack.holds_until_body && number == self.call.primary && may_have_body {
             self.call.running.remove(slot);
             self.call.kept.insert(slot);
-            self.desk.end_repeat(self.stack, self.call, slot);
+            self.policies.end_repeat(self.stack, self.call, slot);
         } else {
             self.release(slot);
         }
@@ -80,7 +80,7 @@ impl Turn<'_> {
         };
         let latency = latency(outcome, sent_at, self.verb.host);
         let ended = Ended { verdict: outcome.verdict, latency };
-        self.desk.settle(self.stack, self.call, slot, ended, self.verb);
+        self.policies.settle(self.stack, self.call, slot, ended, self.verb);
         let verdict = outcome.verdict.into();
         self.count().settle(verdict, latency);
         self.tell(None, || What::Settled { attempt: number, verdict, latency });
@@ -97,19 +97,19 @@ impl Turn<'_> {
     /// How long a round's first attempt runs is what the next hedges are timed by, where they are timed so.
     fn measure_pace(&mut self, number: AttemptNumber, ran: Ran) {
         if number == self.call.primary && hedge::may_hedge(&self.call.facts) {
-            self.desk.measure_pace(self.stack, self.call.key, ran, self.verb.now);
+            self.policies.measure_pace(self.stack, self.call.key, ran, self.verb.now);
         }
     }
 
     fn release(&mut self, slot: usize) {
-        self.desk.release(self.stack, self.call, slot, self.verb);
+        self.policies.release(self.stack, self.call, slot, self.verb);
         self.call.running.remove(slot);
     }
 
     /// The caller gets another result than that of the round's first attempt.
     pub fn give_back_kept(&mut self) {
         for slot in core::mem::replace(&mut self.call.kept, Slots::NONE).iter() {
-            self.desk.release(self.stack, self.call, slot, self.verb);
+            self.policies.release(self.stack, self.call, slot, self.verb);
         }
     }
 
@@ -139,9 +139,9 @@ impl Turn<'_> {
 }
 
 /// Calls.
-impl Turn<'_> {
+impl Context<'_> {
     /// The call ends with this attempt's result; all other attempts are given up.
-    pub fn done(&mut self, attempt: AttemptNumber, reason: StopReason) -> Ruling {
+    pub fn done(&mut self, attempt: AttemptNumber, reason: StopReason) -> Transition {
         self.call.in_hand.remove(attempt);
         self.call.drop.extend(self.call.in_hand);
         self.leave_lines();
@@ -149,16 +149,16 @@ impl Turn<'_> {
         self.tell_done(reason);
         if self.call.running != Slots::NONE {
             self.call.want = Want::Held;
-            return Ruling::Goes(Step::Done { attempt, reason, held: true }, self.now() + HEARTBEAT);
+            return Transition::Goes(Step::Done { attempt, reason, held: true }, self.now() + HEARTBEAT);
         }
         self.over(attempt, reason)
     }
 
     /// The call ends without a result.
-    pub fn rejected(&mut self, rejection: Rejection, retry_at: Option<Instant>) -> Ruling {
+    pub fn rejected(&mut self, rejection: Rejection, retry_at: Option<Instant>) -> Transition {
         self.leave_lines();
         self.give_up_running(None);
-        self.desk.refund(self.stack, self.call);
+        self.policies.refund(self.stack, self.call);
         self.count_unsent();
         self.count().refuse(rejection.reason);
         if rejection.reason == RefusalReason::Oversized {
@@ -168,11 +168,11 @@ impl Turn<'_> {
         let (reason, now) = (rejection.reason, self.now());
         self.tell(Some(rejection.policy), || What::Rejected { reason, retry_after: retry_at.map(|at| at.since(now)) });
         self.unpin_key();
-        Ruling::Over(Step::Reject(rejection), retry_at.unwrap_or(Instant::NEVER))
+        Transition::Over(Step::Reject(rejection), retry_at.unwrap_or(Instant::NEVER))
     }
 
     /// The caller left: permits return, and nothing counts as evidence. Or the body of a held call has ended.
-    pub fn caller_left(&mut self) -> Ruling {
+    pub fn caller_left(&mut self) -> Transition {
         match self.call.want {
             Want::Outlived | Want::Lost => return self.forgotten(),
             Want::Held => self.take_back(),
@@ -180,7 +180,7 @@ impl Turn<'_> {
                 self.leave_lines();
                 self.call.drop.extend(self.call.in_hand);
                 self.give_up_running(None);
-                self.desk.refund(self.stack, self.call);
+                self.policies.refund(self.stack, self.call);
                 self.count_unsent();
                 self.tell_done(StopReason::Cancelled);
             }
@@ -189,8 +189,8 @@ impl Turn<'_> {
     }
 
     /// A held call is heard of; that is all there is to it.
-    pub fn heartbeat(&self) -> Ruling {
-        Ruling::Goes(Step::Wait, self.now() + HEARTBEAT)
+    pub fn heartbeat(&self) -> Transition {
+        Transition::Goes(Step::Wait, self.now() + HEARTBEAT)
     }
 
     /// A call counts with its first attempt, and where there was none, when it ends.
@@ -200,9 +200,9 @@ impl Turn<'_> {
         }
     }
 
-    fn over(&mut self, attempt: AttemptNumber, reason: StopReason) -> Ruling {
+    fn over(&mut self, attempt: AttemptNumber, reason: StopReason) -> Transition {
         self.unpin_key();
-        Ruling::Over(Step::Done { attempt, reason, held: false }, Instant::NEVER)
+        Transition::Over(Step::Done { attempt, reason, held: false }, Instant::NEVER)
     }
 
     fn tell_done(&mut self, reason: StopReason) {
@@ -213,16 +213,16 @@ impl Turn<'_> {
     fn take_back(&mut self) {
         self.give_back_kept();
         for slot in self.call.running.iter() {
-            self.desk.release(self.stack, self.call, slot, self.verb);
+            self.policies.release(self.stack, self.call, slot, self.verb);
         }
     }
 }
 
 /// Leases.
-impl Turn<'_> {
+impl Context<'_> {
     /// The first time, a call loses what it holds but may still bring evidence, or come back; the second time it is
     /// forgotten.
-    pub fn end_lease(&mut self) -> Ruling {
+    pub fn end_lease(&mut self) -> Transition {
         if matches!(self.call.want, Want::Outlived | Want::Lost) {
             return self.forgotten();
         }
@@ -230,25 +230,25 @@ impl Turn<'_> {
         self.tell(None, || What::LeaseEnded { attempts });
         let Waiting { since, .. } = self.call.waiting;
         self.leave_lines();
-        self.desk.refund(self.stack, self.call);
+        self.policies.refund(self.stack, self.call);
         self.take_back();
         self.unpin_key();
         if matches!(self.call.want, Want::Primary(_)) {
             self.call.want = Want::Lost;
             self.call.waiting = Waiting { since, ..Waiting::NOWHERE };
-            return Ruling::Lingers;
+            return Transition::Lingers;
         }
         let has_evidence = attempts > 0 && self.call.want != Want::Held;
         self.call.want = Want::Outlived;
-        if has_evidence { Ruling::Lingers } else { Ruling::Over(Step::Unguarded, Instant::NEVER) }
+        if has_evidence { Transition::Lingers } else { Transition::Over(Step::Unguarded, Instant::NEVER) }
     }
 
     /// A call whose lease ended has nothing more to bring.
     #[cold]
-    fn forgotten(&mut self) -> Ruling {
+    fn forgotten(&mut self) -> Transition {
         self.look_up_key();
         self.count_unsent();
-        Ruling::Over(Step::Unguarded, Instant::NEVER)
+        Transition::Over(Step::Unguarded, Instant::NEVER)
     }
 
     /// Since its lease has ended, a key's number may stand for another name: the call is one of many then.
@@ -266,13 +266,13 @@ impl Turn<'_> {
         self.look_up_key();
         self.call.want = Want::Primary(self.now());
         if self.call.sent > 0 {
-            self.call.receipt = self.desk.withdraw(self.stack, self.call, None, self.verb.now).ok().flatten();
+            self.call.receipt = self.policies.withdraw(self.stack, self.call, None, self.verb.now).ok().flatten();
         }
     }
 
     /// An attempt of a call that outlived its lease has ended after all: its evidence counts, unless its key's number
     /// stands for another name by now.
-    pub fn late_evidence(&mut self, number: AttemptNumber, outcome: &Outcome) -> Ruling {
+    pub fn late_evidence(&mut self, number: AttemptNumber, outcome: &Outcome) -> Transition {
         match self.call.slot_of(number) {
             Some(slot) => {
                 if self.call.tenancy == Some(self.keys.tenancy(self.call.key)) {
@@ -282,7 +282,11 @@ impl Turn<'_> {
             }
             None => self.tell_stale(number),
         }
-        if self.call.running == Slots::NONE { Ruling::Over(Step::Unguarded, Instant::NEVER) } else { Ruling::Lingers }
+        if self.call.running == Slots::NONE {
+            Transition::Over(Step::Unguarded, Instant::NEVER)
+        } else {
+            Transition::Lingers
+        }
     }
 }
 

@@ -63,10 +63,10 @@ impl Stack {
         attempt_timeout::abort_at(self.config.attempt_timeout.as_ref(), deadline, now)
     }
 
-    /// Whether another attempt may start beside the running ones after so many such turns, and after how long it does
+    /// Whether another attempt may start beside the running ones after so many hedges, and after how long it does
     /// where that is not measured.
-    pub fn hedge_after(&self, facts: &Facts, turns: u8) -> Option<Duration> {
-        hedge::next_turn(self.config.hedge.as_ref(), facts, turns)
+    pub fn hedge_after(&self, facts: &Facts, hedges: u8) -> Option<Duration> {
+        hedge::next_delay(self.config.hedge.as_ref(), facts, hedges)
     }
 
     /// Whether every attempt ends by itself, so that nothing depends on leases alone.

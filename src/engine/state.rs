@@ -36,7 +36,7 @@ impl Engine {
         out.u32(MAGIC);
         out.u8(VERSION);
         if let Some(stack) = self.stacks.get(usize::from(stack.number())) {
-            for object in stack.objects.iter().filter_map(|object| self.desk.objects.get(*object)) {
+            for object in stack.objects.iter().filter_map(|object| self.policies.objects.get(*object)) {
                 out.u32(tag(object.kind()));
                 out.u64(object.fingerprint());
                 out.part(|out| object.save(now, out));
@@ -85,14 +85,15 @@ impl Engine {
         let now = self.clock.read(now);
         let Some(found) = self.stacks.get(usize::from(stack.number())) else { return Err(Damaged) };
         for key in names.iter().copied().filter(|key| self.keys.knows(*key) && key.can_go()) {
-            self.ledger.count(stack, key);
+            self.counters.count(stack, key);
         }
         let mut restored = Restored::default();
         while !input.is_empty() {
             let (kind, fingerprint, mut state) = entry(&mut input)?;
             let is_its = |object: &Object| object.kind() == kind && object.fingerprint() == fingerprint;
-            let its = found.objects.iter().copied().find(|object| self.desk.objects.get(*object).is_some_and(is_its));
-            let its = its.and_then(|object| self.desk.objects.get_mut(object));
+            let its =
+                found.objects.iter().copied().find(|object| self.policies.objects.get(*object).is_some_and(is_its));
+            let its = its.and_then(|object| self.policies.objects.get_mut(object));
             // State that no such policy can have, under a checksum that is right, is not damage but somebody's doing.
             if let Some(object) = its
                 && object.restore(now, &mut state).is_ok()
@@ -103,7 +104,7 @@ impl Engine {
                 restored.dropped |= 1 << kind.code();
                 let what = What::RestoredFresh {};
                 let (stack, policy) = (Some(stack), Some(kind));
-                self.desk.log.push(|| Event { at: now, stack, key: Key::WHOLE, policy, what });
+                self.policies.log.push(|| Event { at: now, stack, key: Key::WHOLE, policy, what });
             }
         }
         self.make_room_for_state(KEYS, now);

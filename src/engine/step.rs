@@ -5,8 +5,8 @@
 
 use crate::call::{Attempt, Call, Slots, Waiting, Want};
 use crate::decision::{AttemptSet, RefusalReason, Rejection, Step, StopReason};
-use crate::engine::desk::{Asked, asker};
-use crate::engine::turn::{Ruling, Turn};
+use crate::engine::context::{Context, Transition};
+use crate::engine::policies::{Asked, asker};
 use crate::event::{HedgeStep, What};
 use crate::key::Key;
 use crate::outcome::{Outcome, Verdict};
@@ -14,8 +14,8 @@ use crate::policy::retry::{Next, Round};
 use crate::policy::{Asker, Kind};
 use crate::time::{Duration, Instant};
 
-impl Turn<'_> {
-    pub fn step(&mut self) -> Ruling {
+impl Context<'_> {
+    pub fn step(&mut self) -> Transition {
         self.time_out_attempts();
         if let Some(winner) = self.call.winner {
             let answered = self.call.ended == Some(Verdict::Answered);
@@ -28,7 +28,7 @@ impl Turn<'_> {
             }
             Some(verdict) if self.call.running == Slots::NONE => {
                 if self.may_be_spent_on_the_lost(Some(verdict)) {
-                    return Ruling::Blocked;
+                    return Transition::Blocked;
                 }
                 if let Some(reason) = self.round_over(verdict) {
                     return self.done(self.call.primary, reason);
@@ -60,8 +60,8 @@ impl Turn<'_> {
         let Call { never_sent, unprocessed, once, retry_after, .. } = *self.call;
         let outcome = Outcome { never_sent, unprocessed, once, retry_after, ..Outcome::new(verdict) };
         let (mut receipt, mut again) = (None, None);
-        let Self { desk, call, stack, verb, .. } = self;
-        let spend = || match desk.withdraw(stack, call, Some(verdict), verb.now) {
+        let Self { policies, call, stack, verb, .. } = self;
+        let spend = || match policies.withdraw(stack, call, Some(verdict), verb.now) {
             Ok(paid) => {
                 receipt = paid;
                 true
@@ -105,13 +105,13 @@ impl Turn<'_> {
         call.retry_after = None;
         call.in_hand = AttemptSet::EMPTY;
         call.hedge_at = Instant::NEVER;
-        call.turns = 0;
+        call.hedges = 0;
         call.dice = self.verb.rng.word();
         call.waiting.since = Instant::NEVER;
     }
 
     /// Starts what is due, if the gates let it.
-    pub fn go_on(&mut self) -> Ruling {
+    pub fn go_on(&mut self) -> Transition {
         if self.call.want == Want::Nothing && self.call.hedge_at <= self.now() {
             if self.call.running().all(|(_, attempt)| attempt.is_sent) {
                 self.call.want = Want::Hedge;
@@ -128,31 +128,31 @@ impl Turn<'_> {
         }
         if self.call.key == Key::NEW && !self.has_room_for_key() {
             if self.leases_may_have_ended {
-                return Ruling::Blocked;
+                return Transition::Blocked;
             }
             self.share_overflow_key();
         }
         let mut asker = asker(self.call, self.now());
-        match self.desk.ask(&self.stack.gates, self.call, &mut asker, self.verb.now) {
+        match self.policies.ask(&self.stack.gates, self.call, &mut asker, self.verb.now) {
             Asked::Pass => self.send(asker),
-            _ if self.leases_may_have_ended => Ruling::Blocked,
+            _ if self.leases_may_have_ended => Transition::Blocked,
             Asked::Wait(until) => self.stand_in_line(asker, until),
             Asked::Reject { by, rejection, retry_at } => {
-                self.desk.refused(by, self.call, &asker, self.verb);
+                self.policies.refused(by, self.call, &asker, self.verb);
                 self.refused(rejection, retry_at)
             }
         }
     }
 
     /// Every gate said pass: the attempt takes what it needs and starts.
-    fn send(&mut self, mut asker: Asker) -> Ruling {
+    fn send(&mut self, mut asker: Asker) -> Transition {
         let is_hedge = self.call.want == Want::Hedge;
         if is_hedge && self.may_be_spent_on_the_lost(None) {
-            return Ruling::Blocked;
+            return Transition::Blocked;
         }
         // A hedge is paid when it is sent; a retry was paid when it was decided.
         let receipt = if is_hedge {
-            let Ok(paid) = self.desk.withdraw(self.stack, self.call, None, self.verb.now) else {
+            let Ok(paid) = self.policies.withdraw(self.stack, self.call, None, self.verb.now) else {
                 self.tell_hedge(HedgeStep::BudgetExhausted, asker.attempt, None);
                 return self.hedge_is_off();
             };
@@ -162,11 +162,11 @@ impl Turn<'_> {
         };
         self.settle_key();
         let Some(slot) = self.call.running.and(self.call.kept).vacant() else { return self.wait() };
-        self.desk.take(&self.stack.gates, self.call, slot, &mut asker, self.verb);
+        self.policies.take(&self.stack.gates, self.call, slot, &mut asker, self.verb);
         let is_first = self.call.sent == 0;
         if is_first && !self.call.facts.counted {
             self.call.is_counted = true;
-            self.desk.deposit(self.stack, self.call.key, self.verb.now);
+            self.policies.deposit(self.stack, self.call.key, self.verb.now);
         }
         self.count().send(is_first);
         let abort_at = self.stack.abort_at(self.call.deadline, self.now());
@@ -174,7 +174,7 @@ impl Turn<'_> {
         call.sent = call.sent.saturating_add(1);
         call.want = Want::Nothing;
         if is_hedge {
-            call.turns = call.turns.saturating_add(1);
+            call.hedges = call.hedges.saturating_add(1);
         } else {
             call.primary = call.sent;
         }
@@ -192,13 +192,13 @@ impl Turn<'_> {
             self.tell_hedge(HedgeStep::Started, number, None);
         }
         self.plan_hedge();
-        Ruling::Goes(Step::Send(number), next_instant(self.call))
+        Transition::Goes(Step::Send(number), next_instant(self.call))
     }
 
     fn plan_hedge(&mut self) {
-        let Self { call, stack, desk, verb, .. } = self;
-        call.hedge_at = match stack.hedge_after(&call.facts, call.turns) {
-            Some(after) => verb.now + desk.pace(stack, call.key, verb.now).unwrap_or(after),
+        let Self { call, stack, policies, verb, .. } = self;
+        call.hedge_at = match stack.hedge_after(&call.facts, call.hedges) {
+            Some(after) => verb.now + policies.pace(stack, call.key, verb.now).unwrap_or(after),
             None => return call.hedge_at = Instant::NEVER,
         };
         if !call.hedge_at.is_in_time(call.deadline) {
@@ -207,28 +207,28 @@ impl Turn<'_> {
         }
     }
 
-    /// A refused or unfunded hedge is silent and has used up its turn.
-    fn hedge_is_off(&mut self) -> Ruling {
+    /// A refused or unfunded hedge is silent and has used up its place.
+    fn hedge_is_off(&mut self) -> Transition {
         self.leave_lines();
-        self.call.turns = self.call.turns.saturating_add(1);
+        self.call.hedges = self.call.hedges.saturating_add(1);
         self.call.want = Want::Nothing;
         self.plan_hedge();
         self.wait()
     }
 
-    fn stand_in_line(&mut self, mut asker: Asker, until: Instant) -> Ruling {
+    fn stand_in_line(&mut self, mut asker: Asker, until: Instant) -> Transition {
         self.settle_key();
         if !self.call.waiting.is_on() {
             self.call.waiting = Waiting { since: self.now(), ..Waiting::NOWHERE };
         }
         // A gate that names an instant that has come would make hosts spin; one that lies ahead is exact.
         self.call.waiting.until = if until > self.now() { until } else { self.now() + SHORTEST_WAIT };
-        self.desk.stand(&self.stack.gates, self.call, &mut asker, self.verb);
+        self.policies.stand(&self.stack.gates, self.call, &mut asker, self.verb);
         self.wait()
     }
 
     /// A gate refused: silently for a hedge; for a round's first attempt the call ends, or waits the refusal out.
-    fn refused(&mut self, rejection: Rejection, retry_at: Option<Instant>) -> Ruling {
+    fn refused(&mut self, rejection: Rejection, retry_at: Option<Instant>) -> Transition {
         if self.call.want == Want::Hedge {
             return self.hedge_is_off();
         }
@@ -249,18 +249,18 @@ impl Turn<'_> {
     #[inline]
     pub fn leave_lines(&mut self) {
         if self.call.waiting.is_on() {
-            self.desk.leave(&self.stack.gates, self.call, self.verb);
+            self.policies.leave(&self.stack.gates, self.call, self.verb);
         }
     }
 
     /// Whether the budget has nothing left for a repeat, perhaps because of repeats that nobody will hear of again.
     fn may_be_spent_on_the_lost(&mut self, after: Option<Verdict>) -> bool {
-        self.leases_may_have_ended && !self.desk.affords(self.stack, self.call, after, self.verb.now)
+        self.leases_may_have_ended && !self.policies.affords(self.stack, self.call, after, self.verb.now)
     }
 
     /// The host is told to do nothing until the least of the call's instants.
-    fn wait(&mut self) -> Ruling {
-        Ruling::Goes(Step::Wait, next_instant(self.call))
+    fn wait(&mut self) -> Transition {
+        Transition::Goes(Step::Wait, next_instant(self.call))
     }
 }
 

@@ -24,9 +24,9 @@ options! {
 
 /// Whether another attempt may start beside the running ones, and after how long it does where that is not measured.
 ///
-/// `turns` is how many such turns the round has had; a refused or unfunded one counts.
-pub(crate) fn next_turn(config: Option<&Config>, facts: &Facts, turns: u8) -> Option<Duration> {
-    let config = config.filter(|config| may_hedge(facts) && u32::from(turns) + 1 < config.attempts)?;
+/// `hedges` is how many hedges of the round are decided; a refused or unfunded one counts.
+pub(crate) fn next_delay(config: Option<&Config>, facts: &Facts, hedges: u8) -> Option<Duration> {
+    let config = config.filter(|config| may_hedge(facts) && u32::from(hedges) + 1 < config.attempts)?;
     Some(config.after)
 }
 

@@ -106,7 +106,8 @@ impl Plan {
 
     /// The reference's story.
     fn imagine(&self) -> Story {
-        let mut world = Reference { plan: self, now: 0, running: Vec::new(), primary: None, turns: 0, due: 0, paid: 0 };
+        let mut world =
+            Reference { plan: self, now: 0, running: Vec::new(), primary: None, hedges: 0, due: 0, paid: 0 };
         let mut story =
             Story { starts: vec![], attempt: 1, reason: StopReason::Completed, ended: 0, aborted: BTreeSet::new() };
         world.start(&mut story);
@@ -130,7 +131,7 @@ struct Reference<'a> {
     /// How the first attempt ended.
     primary: Option<Verdict>,
     /// How many hedges had their turn, whatever became of them, and when the next one has.
-    turns: u32,
+    hedges: u32,
     due: u64,
     paid: u32,
 }
@@ -160,7 +161,7 @@ impl Reference<'_> {
     /// What happens next at this instant, if anything.
     fn next(&mut self) -> Option<Happened> {
         let end = self.running.iter().position(|running| running.ends <= self.now);
-        let hedge_is_due = self.turns + 1 < self.plan.attempts && self.due <= self.now;
+        let hedge_is_due = self.hedges + 1 < self.plan.attempts && self.due <= self.now;
         let timer = hedge_is_due || self.running.iter().any(|running| running.limit <= self.now);
         match end {
             Some(_) if timer && self.plan.timers_first => Some(Happened::TimerFired),
@@ -184,8 +185,8 @@ impl Reference<'_> {
             let verdict = self.primary.expect("the first attempt has ended");
             return Some((1, self.why_it_stops(verdict)));
         }
-        if self.turns + 1 < self.plan.attempts && self.due <= self.now {
-            self.turns += 1;
+        if self.hedges + 1 < self.plan.attempts && self.due <= self.now {
+            self.hedges += 1;
             self.due = self.now + self.plan.after;
             if self.running.len() < self.plan.slots as usize && self.paid < self.plan.tokens {
                 self.paid += 1;

@@ -17,8 +17,8 @@ use crate::{outcome, site};
 
 /// One request, guarded.
 pub fn send(request: OutgoingRequest, options: RequestOptions) -> Result<FutureIncomingResponse, ErrorCode> {
-    let (door, limits) = site::with(|site| (site.door, site.limits))?;
-    let origin = if door.by_origin { origin(&request) } else { None };
+    let (http, limits) = site::with(|site| (site.http, site.limits))?;
+    let origin = if http.by_origin { origin(&request) } else { None };
     let started = site::now();
     let mut decision = site::with(|site| site.admit(origin.as_deref()))?;
     // A place in line. The whole application waits in it.
@@ -37,7 +37,7 @@ pub fn send(request: OutgoingRequest, options: RequestOptions) -> Result<FutureI
         _ if end.is_some_and(|end| end <= now) => return Err(ErrorCode::HttpRequestDenied),
         _ => Attempt { call: None, at: end, end },
     };
-    if door.waits && is_whole(&request) {
+    if http.waits && is_whole(&request) {
         attempt.send_and_wait(request, options)
     } else {
         attempt.send(request, options)

@@ -19,13 +19,13 @@ pub struct Site {
     stack: StackId,
     names: Names,
     random: Rng,
-    pub door: Door,
+    pub http: HttpSettings,
     pub limits: OwnLimits,
 }
 
 /// How requests come in.
 #[derive(Clone, Copy)]
-pub struct Door {
+pub struct HttpSettings {
     /// Whether each origin has state of its own.
     pub by_origin: bool,
     /// Whether responses' headers are waited for.
@@ -48,12 +48,12 @@ impl Site {
     fn open() -> Result<Self, String> {
         let pairs = store::get_all().map_err(|_| String::from("forbear: the configuration cannot be read"))?;
         let settings = gate::read(pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
-        let door = Door { by_origin: settings.by_origin, waits: settings.waits };
+        let http = HttpSettings { by_origin: settings.by_origin, waits: settings.waits };
         let limits = settings.stack.own_limits(None);
         let mut engine = Engine::default();
         let stack = engine.add_stack(settings.stack).map_err(|error| settings::refusal(&error))?;
         let (word, _) = insecure_seed::insecure_seed();
-        Ok(Self { engine, stack, names: Names::new(), random: Rng::new(word), door, limits })
+        Ok(Self { engine, stack, names: Names::new(), random: Rng::new(word), http, limits })
     }
 
     /// May this call begin?

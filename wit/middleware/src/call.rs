@@ -20,18 +20,18 @@ mod alone;
 
 /// One request, guarded.
 pub async fn send(request: Request) -> Result<Response, ErrorCode> {
-    let (door, limits) = site::with(|site| (site.door, site.limits))?;
+    let (http, limits) = site::with(|site| (site.http, site.limits))?;
     #[cfg(feature = "state")]
     state::load().await;
     let length = facts::length(&request);
-    let facts = facts::of(&request, length, door.replay);
-    let origin = if door.by_origin { facts::origin(&request) } else { None };
+    let facts = facts::of(&request, length, http.replay);
+    let origin = if http.by_origin { facts::origin(&request) } else { None };
     let started = clock::now();
     let decision = site::with(|site| site.admit(origin.as_deref(), facts))?;
     if let Step::Reject(refusal) = decision.step {
         return outcome::refused(refusal, decision.at, false);
     }
-    let (upload, told) = Upload::begin(request, length, door.replay);
+    let (upload, told) = Upload::begin(request, length, http.replay);
     let (running, ended) = (Vec::new(), Vec::new());
     let call =
         Call { id: decision.call, upload, told: Some(told), started, limits, sent: 0, running, ended, timer: None };

@@ -16,15 +16,15 @@ mod call;
 mod clock;
 mod facts;
 mod held;
-#[cfg(any(feature = "state", test))]
-mod keeper;
 mod outcome;
 #[cfg(any(feature = "state", test))]
-mod parcel;
+mod persistence;
+mod replay;
 mod site;
 #[cfg(feature = "state")]
 mod state;
-mod tape;
+#[cfg(any(feature = "state", test))]
+mod stored;
 mod upload;
 
 /// What the world exports.

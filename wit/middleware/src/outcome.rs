@@ -23,7 +23,7 @@ pub fn of(result: &Result<Response, ErrorCode>) -> Outcome {
 /// timed out. Why it was refused only a response can say, for which the caller must be prepared.
 pub fn refused(refusal: Rejection, at: Option<HostTime>, sent: bool) -> Result<Response, ErrorCode> {
     let Rejection { reason, policy } = refusal;
-    let explains = site::with(|site| site.door.explains)?;
+    let explains = site::with(|site| site.http.explains)?;
     if reason == RefusalReason::DeadlineExceeded && sent {
         return timed_out();
     }

@@ -12,8 +12,8 @@ use crate::bindings::wasi::config::store;
 use crate::bindings::wasi::random::insecure_seed;
 use crate::clock::now;
 #[cfg(feature = "state")]
-use crate::keeper::Keeper;
-use crate::settings::{self, Door};
+use crate::persistence::Persistence;
+use crate::settings::{self, HttpSettings};
 
 #[cfg(feature = "state")]
 mod learned;
@@ -25,10 +25,10 @@ pub struct Site {
     names: Names,
     random: Rng,
     sleepers: Vec<Sleeper>,
-    pub door: Door,
+    pub http: HttpSettings,
     pub limits: OwnLimits,
     #[cfg(feature = "state")]
-    pub keeper: Keeper,
+    pub persistence: Persistence,
 }
 
 /// A call that waits; without a waker once it was rung.
@@ -60,10 +60,10 @@ impl Site {
             names,
             random,
             sleepers,
-            door: settings.door,
+            http: settings.http,
             limits,
             #[cfg(feature = "state")]
-            keeper: Keeper::new(settings.state),
+            persistence: Persistence::new(settings.state),
         })
     }
 

@@ -14,11 +14,11 @@ use crate::{clock, site};
 /// Comes before a call. Calls that come while the first one waits for the store ask it themselves; what comes back first
 /// counts.
 pub async fn load() {
-    let Ok(Some(name)) = site::with(|site| site.keeper.asks()) else { return };
+    let Ok(Some(name)) = site::with(|site| site.persistence.asks()) else { return };
     let loaded = clock::within(LOAD_NANOS, pin!(store::load(name))).await;
     let denied = matches!(loaded, Some(Err(Error::AccessDenied)));
     let _ = site::with(|site| {
-        if site.keeper.begin(clock::now(), denied)
+        if site.persistence.begin(clock::now(), denied)
             && let Some(Ok(Some(state))) = loaded
         {
             site.restore(&state);
@@ -28,21 +28,23 @@ pub async fn load() {
 
 /// A call is over. What it taught is written now, or soon; it does not wait for that.
 pub fn save_soon() {
-    if let Ok(true) = site::with(|site| site.keeper.learn()) {
+    if let Ok(true) = site::with(|site| site.persistence.learn()) {
         spawn_local(save());
     }
 }
 
 async fn save() {
     loop {
-        let Ok(due) = site::with(|site| site.keeper.due()) else { return };
+        let Ok(due) = site::with(|site| site.persistence.due()) else { return };
         if due > clock::now() {
             clock::until(due).await;
         }
-        let Ok((name, state)) = site::with(|site| (site.keeper.save(clock::now()), site.learned())) else { return };
+        let Ok((name, state)) = site::with(|site| (site.persistence.save(clock::now()), site.learned())) else {
+            return;
+        };
         let saved = clock::within(SAVE_NANOS, pin!(store::save(name, state))).await;
         let denied = matches!(saved, Some(Err(Error::AccessDenied)));
-        let Ok(true) = site::with(|site| site.keeper.saved(site.is_idle(), denied)) else { return };
+        let Ok(true) = site::with(|site| site.persistence.saved(site.is_idle(), denied)) else { return };
     }
 }
 

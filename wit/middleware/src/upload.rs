@@ -13,7 +13,7 @@ use crate::bindings::{
     ErrorCode, Headers, Method, Request, RequestOptions, Response, Scheme, Trailers, send_on, wit_future, wit_stream,
 };
 use crate::facts;
-use crate::tape::{Listener, Piece, Tape};
+use crate::replay::{Listener, Piece, ReplayBuffer};
 
 /// A request that was taken apart, to be sent once or several times.
 pub struct Upload {
@@ -58,9 +58,9 @@ impl Upload {
         let (told, heard) = wit_future::new(not_transmitted);
         let (source, trailers) = Request::consume_body(request, heard);
         let body = (length != Some(0)).then(|| {
-            let tape = Tape::new(most as usize);
-            let listener = tape.listen();
-            spawn_local(record(tape, source, trailers));
+            let replay = ReplayBuffer::new(most as usize);
+            let listener = replay.listen();
+            spawn_local(record(replay, source, trailers));
             listener
         });
         (Rc::new(Self { method, scheme, authority, path, headers, options, body, length }), Told(told))
@@ -125,28 +125,28 @@ impl Told {
 }
 
 /// Reads the request's own body to its end, or until nobody listens.
-async fn record(tape: Rc<Tape<Rc<Ending>>>, mut source: StreamReader<u8>, trailers: FutureReader<Ending>) {
+async fn record(replay: Rc<ReplayBuffer<Rc<Ending>>>, mut source: StreamReader<u8>, trailers: FutureReader<Ending>) {
     loop {
-        let Some(room) = poll_fn(|context| tape.poll_room(context)).await else { return };
+        let Some(room) = poll_fn(|context| replay.poll_room(context)).await else { return };
         let piece = Vec::with_capacity(room.min(CHUNK));
-        let Some((result, bytes)) = while_heard(&tape, source.read(piece)).await else { return };
-        tape.record(&bytes);
+        let Some((result, bytes)) = while_heard(&replay, source.read(piece)).await else { return };
+        replay.record(&bytes);
         // To read on after its end is a mistake.
         if result == StreamResult::Dropped {
             break;
         }
     }
-    if let Some(ending) = while_heard(&tape, trailers.into_future()).await {
-        tape.end(Rc::new(ending));
+    if let Some(ending) = while_heard(&replay, trailers.into_future()).await {
+        replay.end(Rc::new(ending));
     }
 }
 
 /// Waits, unless nobody listens any more.
-async fn while_heard<T>(tape: &Tape<Rc<Ending>>, work: impl Future<Output = T>) -> Option<T> {
+async fn while_heard<T>(replay: &ReplayBuffer<Rc<Ending>>, work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);
     poll_fn(|context| match work.as_mut().poll(context) {
         Poll::Ready(done) => Poll::Ready(Some(done)),
-        Poll::Pending => tape.poll_abandoned(context).map(|()| None),
+        Poll::Pending => replay.poll_abandoned(context).map(|()| None),
     })
     .await
 }

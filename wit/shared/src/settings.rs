@@ -23,14 +23,14 @@ pub struct Settings {
     /// The policies.
     pub stack: StackConfig,
     /// What is its own.
-    pub door: Door,
+    pub http: HttpSettings,
     /// The name under which what was learned is kept, where it is.
     pub state: String,
 }
 
 /// How requests come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Door {
+pub struct HttpSettings {
     /// How many bytes of a request's body are kept, to be sent again.
     pub replay: u64,
     /// Whether each origin has state of its own.
@@ -49,7 +49,7 @@ pub fn read<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Setti
 
 fn read_as<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, choice: Choice) -> Result<Settings, String> {
     let mut reader = Reader {
-        settings: Settings { stack: StackConfig::OFF, door: DOOR, state: String::from("default") },
+        settings: Settings { stack: StackConfig::OFF, http: HTTP, state: String::from("default") },
         choice,
         named: Vec::new(),
         off: Vec::new(),
@@ -126,18 +126,18 @@ struct Reader {
 
 impl Reader {
     fn read(&mut self, name: &str, given: &str) -> Result<(), String> {
-        let door = &mut self.settings.door;
+        let http = &mut self.settings.http;
         match (name, given) {
             _ if !self.choice.own.contains(&name) => match name.split_once('.') {
                 Some((policy, option)) => self.read_option(policy, option, given)?,
                 None => self.read_switch(name, given)?,
             },
-            ("replay", _) => door.replay = value::bytes(given).ok_or_else(|| wrong(given, "a size from 0 to 16MiB"))?,
-            ("key", "origin") => door.by_origin = true,
-            ("key", "none") => door.by_origin = false,
+            ("replay", _) => http.replay = value::bytes(given).ok_or_else(|| wrong(given, "a size from 0 to 16MiB"))?,
+            ("key", "origin") => http.by_origin = true,
+            ("key", "none") => http.by_origin = false,
             ("key", _) => return Err(wrong(given, "origin or none")),
-            ("refusals", "error") => door.explains = false,
-            ("refusals", "response") => door.explains = true,
+            ("refusals", "error") => http.explains = false,
+            ("refusals", "response") => http.explains = true,
             ("refusals", _) => return Err(wrong(given, "error or response")),
             ("state", "") => return Err(wrong(given, "a name")),
             ("state", _) => self.settings.state = String::from(given),
@@ -225,7 +225,7 @@ const MIDDLEWARE: Choice = Choice {
     own: &["replay", "key", "refusals", "state"],
 };
 const BUDGET: &str = "budget";
-const DOOR: Door = Door { replay: REPLAY_BYTES, by_origin: true, explains: false };
+const HTTP: HttpSettings = HttpSettings { replay: REPLAY_BYTES, by_origin: true, explains: false };
 /// How much of a body is kept where nobody says. Ours: forms and documents, not uploads.
 const REPLAY_BYTES: u64 = 64 * 1024;
 

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use forbear::{Kind, StackConfig};
 
-use super::{Choice, Door, PREFIX, Settings, fit, read_as, wrong};
+use super::{Choice, HttpSettings, PREFIX, Settings, fit, read_as, wrong};
 
 /// What the gate is told.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub fn read<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<GateS
         }
     }
     let choice = if waits { WAITING } else { CHOICE };
-    let Settings { stack, door: Door { by_origin, .. }, .. } = read_as(rest.into_iter(), choice)?;
+    let Settings { stack, http: HttpSettings { by_origin, .. }, .. } = read_as(rest.into_iter(), choice)?;
     let learns = if stack.breaker.is_some() { Kind::Breaker } else { Kind::Throttler };
     if !waits && (stack.breaker.is_some() || stack.throttler.is_some()) {
         return Err(["forbear: ", learns.word(), NOTHING_TO_LEARN].concat());

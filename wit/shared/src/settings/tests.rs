@@ -16,12 +16,12 @@ fn wrong(text: &str) -> String {
 
 #[test]
 fn without_a_word_the_usual_policies_are_on_with_their_defaults() {
-    let Settings { stack, door, state } = settings("").unwrap();
+    let Settings { stack, http, state } = settings("").unwrap();
     assert_eq!(stack.deadline, Some(deadline::Config::default()));
     assert_eq!(stack.retry, Some(retry::Config::default()));
     assert_eq!(stack.breaker, Some(Part::Own(circuit_breaker::Config::default())));
     assert!(stack.attempt_timeout.is_some() && stack.hedge.is_none() && stack.bulkhead.is_none());
-    assert_eq!(door, Door { replay: 65_536, by_origin: true, explains: false });
+    assert_eq!(http, HttpSettings { replay: 65_536, by_origin: true, explains: false });
     assert_eq!(state, "default");
 }
 
@@ -43,7 +43,7 @@ fn every_kind_of_value_is_read() {
         refusals = response
         state = shop
     ";
-    let Settings { stack, door, state } = settings(text).unwrap();
+    let Settings { stack, http, state } = settings(text).unwrap();
     assert_eq!(stack.deadline.unwrap().total, Duration::from_millis(2_500));
     let repeats = stack.retry.unwrap();
     assert_eq!((repeats.attempts, repeats.budget), (4, false));
@@ -53,7 +53,7 @@ fn every_kind_of_value_is_read() {
     assert_eq!((stack.attempt_timeout, stack.hedge), (None, Some(hedge::Config::default())));
     let Some(Part::Own(bulkhead::Config { queue_timeout, .. })) = stack.bulkhead else { panic!() };
     assert_eq!(queue_timeout, Some(Duration::from_millis(250)));
-    assert_eq!(door, Door { replay: 1_048_576, by_origin: false, explains: true });
+    assert_eq!(http, HttpSettings { replay: 1_048_576, by_origin: false, explains: true });
     assert_eq!(state, "shop");
 }
 

@@ -2,7 +2,7 @@
 //! from the beginning. Nobody waits for the whole of it.
 //!
 //! A body that outgrows the limit is forgotten from its beginning on, and goes through as it comes: it can no longer be sent
-//! again. The tape is over when nobody listens any more, however much of the body there still is.
+//! again. Recording is over when nobody listens any more, however much of the body there still is.
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use core::cell::RefCell;
 use core::task::{Context, Poll, Waker};
 
 /// What was recorded, and what came at the end of it.
-pub struct Tape<End> {
+pub struct ReplayBuffer<End> {
     state: RefCell<State<End>>,
 }
 
@@ -26,20 +26,20 @@ struct State<End> {
     waiting: Vec<Waker>,
 }
 
-/// Keeps the tape going; to drop it is to stop listening.
+/// Keeps the recording going; to drop it is to stop listening.
 pub struct Listener<End> {
-    tape: Rc<Tape<End>>,
+    replay: Rc<ReplayBuffer<End>>,
     number: u32,
 }
 
-/// Where an attempt is on the tape.
+/// Where an attempt is in the recording.
 pub struct Player<End> {
-    tape: Rc<Tape<End>>,
+    replay: Rc<ReplayBuffer<End>>,
     listener: u32,
     at: u64,
 }
 
-/// What comes next on the tape.
+/// What comes next in the recording.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece<End> {
     Bytes(Vec<u8>),
@@ -48,7 +48,7 @@ pub enum Piece<End> {
     Nothing,
 }
 
-impl<End: Clone> Tape<End> {
+impl<End: Clone> ReplayBuffer<End> {
     /// Nothing has come yet.
     pub fn new(limit: usize) -> Rc<Self> {
         let (kept, listeners, waiting) = (Vec::new(), Vec::new(), Vec::new());
@@ -63,7 +63,7 @@ impl<End: Clone> Tape<End> {
         let number = state.listened;
         state.listened += 1;
         state.listeners.push(number);
-        Listener { tape: self.clone(), number }
+        Listener { replay: self.clone(), number }
     }
 
     /// For the recorder: how many bytes there is room for; `None` once nobody listens.
@@ -141,29 +141,29 @@ impl<End> State<End> {
 impl<End: Clone> Listener<End> {
     /// Somebody else listens too.
     pub fn another(&self) -> Self {
-        self.tape.listen()
+        self.replay.listen()
     }
 
     /// Whether everything since the beginning is still there.
     pub fn is_whole(&self) -> bool {
-        self.tape.state.borrow().gone == 0
+        self.replay.state.borrow().gone == 0
     }
 
     /// How many bytes came, and how it ended, once that is known.
     pub fn heard(&self) -> (u64, Option<End>) {
-        let state = self.tape.state.borrow();
+        let state = self.replay.state.borrow();
         (state.came(), state.end.clone())
     }
 
     /// Whether more is to come, and there is room for it: whoever records it is what is waited for.
     pub fn waits_for_more(&self) -> bool {
-        let state = self.tape.state.borrow();
+        let state = self.replay.state.borrow();
         state.end.is_none() && state.room() > 0
     }
 
     /// Whether nothing at all came before its end.
     pub fn poll_is_empty(&self, context: &Context<'_>) -> Poll<bool> {
-        let mut state = self.tape.state.borrow_mut();
+        let mut state = self.replay.state.borrow_mut();
         match (state.came(), &state.end) {
             (0, None) => state.wait(context),
             (came, _) => Poll::Ready(came == 0),
@@ -172,13 +172,13 @@ impl<End: Clone> Listener<End> {
 
     /// Plays from the beginning, as long as this listener is there.
     pub fn play(&self) -> Player<End> {
-        Player { tape: self.tape.clone(), listener: self.number, at: 0 }
+        Player { replay: self.replay.clone(), listener: self.number, at: 0 }
     }
 }
 
 impl<End> Drop for Listener<End> {
     fn drop(&mut self) {
-        let mut state = self.tape.state.borrow_mut();
+        let mut state = self.replay.state.borrow_mut();
         state.listeners.retain(|number| *number != self.number);
         state.wake();
     }
@@ -187,7 +187,7 @@ impl<End> Drop for Listener<End> {
 impl<End: Clone> Player<End> {
     /// The next piece, once there is one.
     pub fn poll(&mut self, context: &Context<'_>) -> Poll<Piece<End>> {
-        let mut state = self.tape.state.borrow_mut();
+        let mut state = self.replay.state.borrow_mut();
         let Some(from) = self.at.checked_sub(state.gone).filter(|_| state.listeners.contains(&self.listener)) else {
             return Poll::Ready(Piece::Nothing);
         };

@@ -1,4 +1,4 @@
-//! The desk: how attempts deal with the gates, the budget and the pace of their stack.
+//! The policies as attempts use them: the gates, the budget and the pace of their stack.
 
 use crate::call::{Attempt, Call};
 use crate::decision::Rejection;
@@ -21,15 +21,15 @@ pub(crate) struct Verb {
     pub rng: Rng,
 }
 
-pub(crate) struct Desk {
+pub(crate) struct Policies {
     pub objects: Arena,
     pub log: EventLog,
     pub woken: Woken,
 }
 
-impl core::fmt::Debug for Desk {
+impl core::fmt::Debug for Policies {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Desk").field("objects", &self.objects.len()).field("log", &self.log).finish()
+        f.debug_struct("Policies").field("objects", &self.objects.len()).field("log", &self.log).finish()
     }
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum Asked {
 }
 
 /// What gates are lent.
-impl Desk {
+impl Policies {
     pub const fn new() -> Self {
         Self { objects: Arena::new(), log: EventLog::new(), woken: Woken::new() }
     }
@@ -72,7 +72,7 @@ impl Desk {
         mut act: impl FnMut(usize, &mut dyn Gate, &mut Cx<'_>),
     ) {
         let Self { objects, log, woken } = self;
-        // One for all, each gate's kind put in at its turn: with `lend` for each a call of every policy costs 4 % more.
+        // One for all, each gate's kind put in before its call: with `lend` for each a call of every policy costs 4 % more.
         let mut cx = Cx { now: verb.now, rng: &mut verb.rng, log, woken, stack: Some(stack), policy: Kind::Throttler };
         for (slot, object) in gates.iter().enumerate() {
             if let Some(Object::Gate(kind, gate)) = objects.get_mut(*object) {
@@ -84,7 +84,7 @@ impl Desk {
 }
 
 /// An attempt at the gates.
-impl Desk {
+impl Policies {
     /// Asks all gates. The outermost that refuses has the word; while one says wait, the earliest instant counts.
     pub fn ask(&self, gates: &[ObjectId], call: &Call, asker: &mut Asker, now: Instant) -> Asked {
         let mut asked = Asked::Pass;
@@ -200,7 +200,7 @@ impl Desk {
 }
 
 /// The pace of hedges.
-impl Desk {
+impl Policies {
     /// After how long the next attempt starts beside one of this stack and key, where that is measured and known.
     pub fn pace(&mut self, stack: &Stack, key: Key, now: Instant) -> Option<Duration> {
         self.pace_of(stack)?.now(key, now)
@@ -219,7 +219,7 @@ impl Desk {
 }
 
 /// The budget.
-impl Desk {
+impl Policies {
     fn budget_of(&mut self, stack: &Stack) -> Option<&mut dyn Budget> {
         self.objects.budget_mut(stack.budget?)
     }

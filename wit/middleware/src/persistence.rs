@@ -5,7 +5,7 @@ use alloc::string::String;
 use forbear::{Duration, HostTime};
 
 /// An instance's dealings with its store.
-pub struct Keeper {
+pub struct Persistence {
     /// The name under which its state is kept.
     name: String,
     /// When it had heard from the store, or had waited long enough.
@@ -19,7 +19,7 @@ pub struct Keeper {
     due: HostTime,
 }
 
-impl Keeper {
+impl Persistence {
     pub const fn new(name: String) -> Self {
         let due = HostTime::from_nanos(0);
         Self { name, began: None, denied: false, writing: false, unsaved: false, due }
@@ -77,30 +77,30 @@ mod tests {
         HostTime::from_millis(1_000_000 + ms)
     }
 
-    fn begun() -> Keeper {
-        let mut keeper = Keeper::new("shop".into());
-        assert_eq!(keeper.asks().as_deref(), Some("shop"));
-        assert!(keeper.begin(at(0), false));
-        keeper
+    fn begun() -> Persistence {
+        let mut persistence = Persistence::new("shop".into());
+        assert_eq!(persistence.asks().as_deref(), Some("shop"));
+        assert!(persistence.begin(at(0), false));
+        persistence
     }
 
     #[test]
     fn only_what_is_heard_first_counts_and_nobody_asks_after_that() {
-        let mut keeper = begun();
-        assert!(!keeper.begin(at(5), true));
-        assert_eq!(keeper.asks(), None);
-        assert!(keeper.learn(), "the late answer is not heeded");
+        let mut persistence = begun();
+        assert!(!persistence.begin(at(5), true));
+        assert_eq!(persistence.asks(), None);
+        assert!(persistence.learn(), "the late answer is not heeded");
     }
 
     #[test]
     fn a_young_instance_writes_at_once_and_an_old_one_once_a_second() {
-        let mut keeper = begun();
+        let mut persistence = begun();
         let mut written = Vec::new();
         // A call ends every ten milliseconds, for three seconds and a half.
         for now in (10..3_500).step_by(10).map(at) {
-            if now >= keeper.due() && keeper.learn() {
-                keeper.save(now);
-                keeper.saved(true, false);
+            if now >= persistence.due() && persistence.learn() {
+                persistence.save(now);
+                persistence.saved(true, false);
                 written.push((now.as_nanos() / 1_000_000) - 1_000_000);
             }
         }
@@ -109,31 +109,31 @@ mod tests {
 
     #[test]
     fn one_call_at_a_time_writes_and_writes_for_the_others_when_none_is_left() {
-        let mut keeper = begun();
-        assert!(keeper.learn());
-        assert!(!keeper.learn(), "somebody writes");
-        keeper.save(at(10));
-        assert!(!keeper.learn());
-        assert!(keeper.saved(true, false), "nobody else would");
-        keeper.save(at(20));
-        assert!(!keeper.saved(true, false), "all is written");
-        assert!(keeper.learn());
-        keeper.save(at(40));
-        assert!(!keeper.learn());
-        assert!(!keeper.saved(false, false), "whoever is still there will");
-        assert!(keeper.learn());
+        let mut persistence = begun();
+        assert!(persistence.learn());
+        assert!(!persistence.learn(), "somebody writes");
+        persistence.save(at(10));
+        assert!(!persistence.learn());
+        assert!(persistence.saved(true, false), "nobody else would");
+        persistence.save(at(20));
+        assert!(!persistence.saved(true, false), "all is written");
+        assert!(persistence.learn());
+        persistence.save(at(40));
+        assert!(!persistence.learn());
+        assert!(!persistence.saved(false, false), "whoever is still there will");
+        assert!(persistence.learn());
     }
 
     #[test]
     fn a_store_that_denies_is_left_alone() {
-        let mut keeper = Keeper::new("shop".into());
-        assert!(keeper.begin(at(0), true));
-        assert!(!keeper.learn());
-        let mut keeper = begun();
-        assert!(keeper.learn());
-        keeper.save(at(10));
-        assert!(!keeper.learn());
-        assert!(!keeper.saved(true, true));
-        assert!(!keeper.learn());
+        let mut persistence = Persistence::new("shop".into());
+        assert!(persistence.begin(at(0), true));
+        assert!(!persistence.learn());
+        let mut persistence = begun();
+        assert!(persistence.learn());
+        persistence.save(at(10));
+        assert!(!persistence.learn());
+        assert!(!persistence.saved(true, true));
+        assert!(!persistence.learn());
     }
 }

@@ -14,13 +14,13 @@ use forbear_wit_shared::learned;
 /// What a stack has learned until now: by the engine's clock, and in milliseconds since 1970.
 pub fn take(engine: &Engine, stack: StackId, names: &Names, (now, written_ms): (HostTime, u64)) -> Vec<u8> {
     let (snapshot, keys) = learned::take(engine, stack, names, now);
-    pack(&Parcel { written_ms, keys, snapshot: &snapshot })
+    pack(&StoredState { written_ms, keys, snapshot: &snapshot })
 }
 
 /// Takes over what another instance wrote, if these bytes are that. Time has passed since then, though this engine has not
 /// seen any: the first instant it sees is the one when they were written.
 pub fn restore(bytes: &[u8], engine: &mut Engine, stack: StackId, names: &mut Names, (now, now_ms): (HostTime, u64)) {
-    let Some(Parcel { written_ms, keys, snapshot }) = unpack(bytes) else { return };
+    let Some(StoredState { written_ms, keys, snapshot }) = unpack(bytes) else { return };
     let since = now_ms.saturating_sub(written_ms).saturating_mul(NANOS_PER_MILLI);
     let written = HostTime::from_nanos(now.as_nanos().saturating_sub(since));
     let _ = learned::restore(engine, stack, names, (snapshot, keys.into_iter(), false), written);
@@ -28,7 +28,7 @@ pub fn restore(bytes: &[u8], engine: &mut Engine, stack: StackId, names: &mut Na
 
 /// What is in one.
 #[derive(Debug, PartialEq, Eq)]
-struct Parcel<'a> {
+struct StoredState<'a> {
     /// When it was written, in milliseconds since 1970.
     written_ms: u64,
     /// The names of keys, each with the number that it has in the snapshot.
@@ -37,7 +37,7 @@ struct Parcel<'a> {
 }
 
 /// As bytes.
-fn pack(Parcel { written_ms, keys, snapshot }: &Parcel<'_>) -> Vec<u8> {
+fn pack(StoredState { written_ms, keys, snapshot }: &StoredState<'_>) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend(written_ms.to_le_bytes());
     bytes.extend((keys.len() as u16).to_le_bytes());
@@ -52,7 +52,7 @@ fn pack(Parcel { written_ms, keys, snapshot }: &Parcel<'_>) -> Vec<u8> {
 }
 
 /// What is in it, if these are the bytes of one, all of them and of this version.
-fn unpack(bytes: &[u8]) -> Option<Parcel<'_>> {
+fn unpack(bytes: &[u8]) -> Option<StoredState<'_>> {
     let (body, sum) = bytes.split_last_chunk()?;
     let mut rest = body.strip_prefix(MAGIC).filter(|_| checksum(body) == u64::from_le_bytes(*sum))?;
     let written_ms = u64::from_le_bytes(*next(&mut rest)?);
@@ -64,7 +64,7 @@ fn unpack(bytes: &[u8]) -> Option<Parcel<'_>> {
         keys.push((number, core::str::from_utf8(name).ok()?));
         rest = others;
     }
-    Some(Parcel { written_ms, keys, snapshot: rest })
+    Some(StoredState { written_ms, keys, snapshot: rest })
 }
 
 fn next<'a, const N: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; N]> {
@@ -149,16 +149,17 @@ mod tests {
 
     #[test]
     fn what_was_packed_is_unpacked() {
-        let parcel =
-            Parcel {
-                written_ms: 1_700_000_000_123, keys: vec![(2, "https://ä.example"), (9, "")], snapshot: b"state"
-            };
-        assert_eq!(unpack(&pack(&parcel)), Some(parcel));
+        let stored = StoredState {
+            written_ms: 1_700_000_000_123,
+            keys: vec![(2, "https://ä.example"), (9, "")],
+            snapshot: b"state",
+        };
+        assert_eq!(unpack(&pack(&stored)), Some(stored));
     }
 
     #[test]
     fn bytes_that_are_damaged_cut_short_or_of_another_version_are_nothing() {
-        let bytes = pack(&Parcel { written_ms: 1, keys: vec![(2, "https://a.example")], snapshot: b"state" });
+        let bytes = pack(&StoredState { written_ms: 1, keys: vec![(2, "https://a.example")], snapshot: b"state" });
         for place in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[place] ^= 1;
