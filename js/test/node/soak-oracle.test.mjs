@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { faultsOf } from "../soak/oracle.mjs";
 import { FAULTS } from "../soak/faults.mjs";
+import { watchPauses } from "../soak/pauses.mjs";
 import { test } from "../support/test.mjs";
 
 const order = { id: "7", guard: "plain", method: "GET", call: {}, read: "text" };
@@ -11,7 +12,7 @@ const order = { id: "7", guard: "plain", method: "GET", call: {}, read: "text" }
 function called(asked, ...met) {
   const sends = met.map((name, i) => ({ at: 10 * i, number: i + 1, fault: FAULTS.find((fault) => fault.name === name), body: undefined }));
   const tries = sends.map(() => ({ status: 200, tookMs: 5 }));
-  return { order: { ...order, ...asked }, sends, answer: { tookMs: 50, tries, status: 200, report: { attempts: sends.length, stopReason: "completed" } }, stepsBack: 0 };
+  return { order: { ...order, ...asked }, sends, answer: { tookMs: 50, tries, status: 200, report: { attempts: sends.length, stopReason: "completed" } }, stepsBack: 0, pausedMs: 0 };
 }
 
 test("what may be sent again depends on the request and on what was sent before", () => {
@@ -66,4 +67,26 @@ test("every other rule is broken by what it forbids", () => {
   assert.deepEqual(broken(({ answer }) => (answer.error = { ...error, name: "Error", message: "Cannot perform I/O on behalf of a different request." })), ["ended with an error that nobody knows"]);
   const twice = ({ answer }) => Object.assign(answer, { status: undefined, tries: [{ error: "TypeError" }, { error: "TypeError" }], report: { attempts: 2 } });
   assert.deepEqual(broken(twice, { guard: "mistaken", mistake: "a body on GET" }), ["a caller's mistake was repeated"]);
+});
+
+test("a call may end as much later as its machine was paused, and a busy machine's late beats are no pause", () => {
+  let now = 0;
+  let beat;
+  const pauses = watchPauses({ now: () => now, every: (act) => (beat = act), end: () => {} });
+  for (const late of [0, 300, 900, 0]) {
+    now += 100 + late;
+    beat();
+  }
+  assert.equal(pauses.ms(), 0);
+  now += 100 + 7_000;
+  assert.equal(pauses.ms(), 7_000, "also before the timer of the beat has rung");
+  now += 90;
+  beat();
+  assert.equal(pauses.ms(), 7_000);
+
+  const call = called({}, "answers");
+  call.answer.tookMs = 9_000;
+  assert.deepEqual(faultsOf(call), ["ended too late"]);
+  call.pausedMs = pauses.ms();
+  assert.deepEqual(faultsOf(call), []);
 });

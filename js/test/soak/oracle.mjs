@@ -9,7 +9,10 @@ const EARLY_MS = 30;
 /** So long an attempt may have waited for `prepare`, which its time counts with. */
 const WAITED_MS = 200;
 
-/** What is wrong with a call: of `order`, `sends: [{ at, fault, body, number }]`, and `answer`, undefined where its client was reset. */
+/**
+ * What is wrong with a call: of `order`, `sends: [{ at, fault, body, number }]`, `pausedMs` of the machine, and
+ * `answer`, undefined where its client was reset.
+ */
 export function faultsOf(call) {
   return Object.entries(RULES).filter(([, broken]) => broken(call)).map(([rule]) => rule);
 }
@@ -26,8 +29,8 @@ const RULES = {
 
   "sent another body": ({ order, sends }) => order.body !== undefined && sends.some(({ body }) => body !== undefined && body !== `body of ${order.id}`),
 
-  "ended too late": ({ order, answer, stepsBack }) => answer !== undefined &&
-    answer.tookMs > Math.min(GUARDS[order.guard].config.timeout.total, order.call.timeout ?? Infinity, order.leaveMs ?? Infinity) + SLACK_MS + stepsBack * 1_000,
+  "ended too late": ({ order, answer, stepsBack, pausedMs }) => answer !== undefined &&
+    answer.tookMs > Math.min(GUARDS[order.guard].config.timeout.total, order.call.timeout ?? Infinity, order.leaveMs ?? Infinity) + SLACK_MS + stepsBack * 1_000 + pausedMs,
 
   "ended with an answer to somebody else": ({ order, answer }) => answer?.whose !== undefined && answer.whose !== order.id,
 

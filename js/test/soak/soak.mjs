@@ -7,6 +7,7 @@ import { drawFault, TARGETS } from "./faults.mjs";
 import { HOSTS } from "./hosts.mjs";
 import { faultsOf } from "./oracle.mjs";
 import { drawOrder, GUARDS } from "./orders.mjs";
+import { watchPauses } from "./pauses.mjs";
 import { Draws } from "./random.mjs";
 
 const CALLERS = 40;
@@ -60,6 +61,7 @@ class Soaking {
   /** How often the wandering clock was set back in this round. */
   #stepsBack = 0;
   #memory = { heap: [], wasm: [] };
+  #pauses;
 
   constructor(on, seed, say) {
     this.#on = on;
@@ -69,6 +71,8 @@ class Soaking {
   }
 
   async start(after) {
+    this.#pauses = watchPauses();
+    after(() => this.#pauses.stop());
     this.#upstream = await startUpstream({ after }, (response, hit) => this.#serve(response, hit));
     const nobody = await startUpstream({ after: () => {} });
     this.#upstream.nobody = nobody.port;
@@ -100,7 +104,7 @@ class Soaking {
 
   told() {
     const mb = (of) => `${(this.#memory[of].at(-1) / 2 ** 20).toFixed(1)} MB`;
-    return `${this.#count} calls, ${this.#sends} sends, heap ${mb("heap")}, wasm ${mb("wasm")}, ${[...this.findings.values()].reduce((sum, count) => sum + count, 0)} findings`;
+    return `${this.#count} calls, ${this.#sends} sends, heap ${mb("heap")}, wasm ${mb("wasm")}, ${[...this.findings.values()].reduce((sum, count) => sum + count, 0)} findings, machine paused for ${this.#pauses.ms()} ms`;
   }
 
   /** The last that the runtime has said. */
@@ -126,7 +130,8 @@ class Soaking {
   async #call() {
     const id = `${++this.#count}`;
     const order = drawOrder(new Draws(this.#seed, this.#on, id), id);
-    const call = { order, sends: [], answer: undefined };
+    const call = { order, sends: [], answer: undefined, pausedMs: 0 };
+    const pausedBefore = this.#pauses.ms();
     this.#calls.set(id, call);
     const sent = { ...order, url: `${this.#upstream.url}${id}` };
     try {
@@ -134,6 +139,7 @@ class Soaking {
     } catch (error) {
       call.answer = { tookMs: Infinity, tries: [], error: { name: error.name, message: error.message } };
     }
+    call.pausedMs = this.#pauses.ms() - pausedBefore;
   }
 
   /** What the upstream does with a request: of `/id`, by what is drawn for it; of `/id/target`, where a redirect led. */
