@@ -1,18 +1,13 @@
-//! Fuzzing without a fuzzer: every target of `targets/` on some thousands of seeded byte strings, random ones and good
-//! ones with mistakes.
+//! Fuzzing without a fuzzer: proptest gives every target of `targets/` some thousands of byte strings, random ones and good ones
+//! with mistakes, always the same. A failure prints the shortest bytes that still fail.
 //!
-//! A failure names its target and its seed: `FORBEAR_FUZZ=verbs:17 cargo test --test fuzz` goes there again, and
-//! `FORBEAR_FUZZ_ROUNDS=50` goes fifty times as far. What looks for paths by itself is cargo-fuzz, in `fuzz/`.
+//! `PROPTEST_CASES=500000 cargo test --release --test fuzz` goes further. What looks for paths by itself is cargo-fuzz, in `fuzz/`.
 #![cfg(not(target_family = "wasm"))]
 
-use std::env;
-use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use forbear::Rng;
-
-mod seeds;
+mod good;
+mod mistakes;
 mod targets;
 
 #[test]
@@ -39,36 +34,30 @@ fn any_bytes_are_restored_whole_or_not_at_all() {
 #[test]
 fn every_target_has_good_bytes_to_begin_with() {
     for (name, run) in targets::ALL {
-        let good = seeds::good(name);
+        let good = good::bytes(name);
         assert!(good.len() >= 16, "{name}");
         for (position, bytes) in good.iter().enumerate() {
             run(bytes);
-            if env::var_os("FORBEAR_WRITE_CORPUS").is_some() {
-                let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
-                fs::create_dir_all(&folder).unwrap();
-                fs::write(folder.join(format!("good-{position}")), bytes).unwrap();
+            if std::env::var_os("FORBEAR_WRITE_CORPUS").is_some() {
+                let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
+                std::fs::create_dir_all(&folder).unwrap();
+                std::fs::write(folder.join(format!("good-{position}")), bytes).unwrap();
             }
         }
     }
 }
 
-/// Runs the target on this many seeds, or on the one asked for.
-fn fuzz(name: &str, rounds: u64) {
+/// Runs the target on this many byte strings.
+fn fuzz(name: &str, cases: u32) {
     let (_, run) = targets::ALL.iter().find(|(its, _)| *its == name).unwrap();
-    let good = seeds::good(name);
-    let number = |name: &str| env::var(name).ok()?.parse::<u64>().ok();
-    let asked = env::var("FORBEAR_FUZZ").ok();
-    let seeds = match asked.as_deref().map(|asked| asked.split_once(':').expect("target:seed")) {
-        Some((target, seed)) if target == name => {
-            let seed: u64 = seed.parse().expect("a seed is a number");
-            seed..seed + 1
-        }
-        Some(_) => return,
-        None => 0..rounds * number("FORBEAR_FUZZ_ROUNDS").unwrap_or(1),
-    };
-    for seed in seeds {
-        let bytes = seeds::bytes(&good, &mut Rng::new(seed));
-        let survived = catch_unwind(AssertUnwindSafe(|| run(&bytes)));
-        assert!(survived.is_ok(), "FORBEAR_FUZZ={name}:{seed} cargo test --test fuzz\n{}", bytes.escape_ascii());
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { Config::default().cases } else { cases };
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]));
+    let found = runner.run(&mistakes::bytes(good::bytes(name)), |bytes| {
+        run(&bytes);
+        Ok(())
+    });
+    if let Err(error) = found {
+        panic!("{name}: {error}");
     }
 }
