@@ -98,8 +98,47 @@ export interface Options {
   key?: null | ((input: FetchInput, init?: FetchInit) => string | null);
   /** Reads results in place of the built-in rules; `undefined` leaves a result to them. If it throws, they decide. */
   classify?: Classify;
+  /** What a caller of `fetch` gets in place of a failure: what this function gives, or a response like this one. */
+  fallback?: Fallback<Response> | FallbackResponse;
+  /**
+   * What a caller of `fetch` gets when a call is refused or out of time: an error (the default), or a response, 503 or 504, whose
+   * header `forbear-refused` says why. `shouldRetry: false` adds `x-should-retry: false`, which the SDKs of OpenAI and Anthropic heed.
+   */
+  refusals?: "error" | "response" | { as: "response"; shouldRetry?: boolean };
   /** Clock, randomness, timers and fetch, where the host's own will not do. */
   host?: Partial<Host>;
+}
+
+/** A call that was refused, ran out of time, or out of repeats. */
+export interface Failure {
+  /** Why a policy refused it, or why it ended here; undefined where something was thrown that is no Error. */
+  readonly reason: RefusalReason | StopReason | undefined;
+  /** The policy that refused it, or whose time was up. */
+  readonly policy: string | undefined;
+  /** What it would reject with. */
+  readonly error: unknown;
+  /** What it would end with, if that is a response: it may be read, and given back. */
+  readonly response: Response | undefined;
+  /** After how long it may go better, where anybody has said so. */
+  readonly retryAfterMs: number | undefined;
+  /** How many were sent. */
+  readonly attempts: number | undefined;
+  readonly stack: string | undefined;
+  readonly key: string | null;
+  /** The caller's own. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Gives what the caller gets in place of a failure; undefined: the failure itself. What it throws, the caller gets. */
+export type Fallback<T> = (failure: Failure) => T | undefined | Promise<T | undefined>;
+
+/** A response to be made for each call that needs one. */
+export interface FallbackResponse {
+  /** 200 to 599; by default 200. */
+  status?: number;
+  headers?: NonNullable<FetchInit["headers"]>;
+  /** Not a stream, which could be read only once. */
+  body?: string | ArrayBuffer | ArrayBufferView | Blob | FormData | URLSearchParams | null;
 }
 
 /** What a shared object is built with beside its settings. */
@@ -145,9 +184,13 @@ export interface FetchOptions extends CallOptions {
   getBody?: () => FetchBody | Promise<FetchBody>;
   /** Sees each attempt's request before it is sent; may change its headers, or return another to send. */
   prepare?: (request: Request, attempt: { readonly attempt: number }) => Request | void | Promise<Request | void>;
+  /** In place of the guard's; `false`: none. */
+  fallback?: Fallback<Response> | FallbackResponse | false;
 }
 
-export interface ExecuteOptions extends CallOptions {
+export interface ExecuteOptions<F = unknown> extends CallOptions {
+  /** What the caller gets in place of a failure: this value, or what this function gives. */
+  fallback?: Fallback<F> | F;
   /** The caller's own way to leave. */
   signal?: AbortSignal;
 }
@@ -184,6 +227,8 @@ export interface Report {
   /** The stack's name, if it has one. */
   readonly stack: string | undefined;
   readonly key: string | null;
+  /** True where the result is a fallback's. */
+  readonly fallback?: true;
 }
 
 /** What each kind of event tells beside what all of them do. Times are whole milliseconds, rounded up. */
@@ -194,6 +239,8 @@ export interface Facts extends EventFacts {
   keyFailed: { readonly error: unknown };
   /** `options.classify` threw, or gave what it cannot: the built-in rules have read the result. */
   classifyFailed: { readonly error: unknown };
+  /** A call failed for this reason, and its caller got a fallback. */
+  fallback: { readonly reason: Failure["reason"] };
 }
 
 export type EventType = keyof Facts;
@@ -265,7 +312,7 @@ export interface Guard {
    * Any operation, guarded. Calling this is the caller's word that retry may repeat `operation` (hedging may not);
    * `idempotent: false` withdraws it, `true` allows hedging too.
    */
-  execute<T>(operation: (attempt: Attempt) => PromiseLike<T> | T, options?: ExecuteOptions): Promise<T>;
+  execute<T, F = T>(operation: (attempt: Attempt) => PromiseLike<T> | T, options?: ExecuteOptions<F>): Promise<T | F>;
   /** The same guard with what exists only inside a request. Cheap. */
   with(scope: RequestScope): Guard;
   /** Listens to one kind of event, or to all (`"*"`). Returns how to stop. What a listener throws changes nothing. */

@@ -7,7 +7,8 @@ import { flagsOfRequest, isRequest } from "../http/facts.js";
 import { copyOf, type Sent } from "../http/init.js";
 import { isAbout } from "../http/redirects.js";
 import { isMistaken } from "../http/mistake.js";
-import { afterRedirects, DEFECT, hasCode, hasStatus, INCONCLUSIVE, outcomeOfError, outcomeOfResponse, SUCCESS, TRANSIENT, UNSENT } from "../http/outcome.js";
+import { afterRedirects, DEFECT, hasCode, hasStatus, INCONCLUSIVE, outcomeOfError, outcomeOfResponse, REJECTED, SUCCESS, TRANSIENT, UNSENT } from "../http/outcome.js";
+import { reportOf } from "../report.js";
 import { leaves } from "./steps.js";
 import type { Fetch, FetchInput } from "../types.js";
 
@@ -48,6 +49,7 @@ export class Sending implements Work<Response> {
     if (state === FULFILLED) {
       if (!hasStatus(result)) return SUCCESS;
       const outcome = outcomeOfResponse(result);
+      if (outcome >= 400 && isRefusal(result)) return REJECTED;
       return outcome < 400 ? outcome : afterRedirects(outcome, result, urlIn(this.#sentBy(attempt)));
     }
     if (isDefect) return DEFECT;
@@ -108,6 +110,11 @@ export class Sending implements Work<Response> {
     const { init, sender: { repeating } } = this;
     return { ...(repeating ? copyOf(init) : init), signal };
   }
+}
+
+/** A guard inside this one has refused, and says so by a response. */
+function isRefusal(response: Response): boolean {
+  return reportOf(response)?.stopReason === "refused";
 }
 
 function urlIn({ input }: Sent): string {

@@ -30,7 +30,7 @@ export function readRestore(options: unknown): RestoreOptions {
 }
 
 export function checkListener(type: unknown, listener: unknown): void {
-  const known = ["*", ...EVENTS.map(([name]) => name), "trap", "keyFailed", "classifyFailed"];
+  const known = ["*", ...EVENTS.map(([name]) => name), "trap", "keyFailed", "classifyFailed", "fallback"];
   if (!known.includes(type as string)) throw unknownName(`on(${show(type)})`, type, String(type), known);
   if (typeof listener !== "function") throw wrong("listener", listener, "a function");
 }
@@ -48,6 +48,7 @@ export function readCall(call: unknown): CallSettings {
     idempotent: one("", given, "idempotent", BOOLEAN), retry: one("", given, "retry", BOOLEAN), key: one("", given, "key", NAME),
     timeout: one("", given, "timeout", ANY), waitUntil: one("", given, "waitUntil", FUNCTION), cost: one("", given, "cost", ANY),
     getBody: one("", given, "getBody", FUNCTION), prepare: one("", given, "prepare", FUNCTION), signal: one("", given, "signal", ANY),
+    fallback: memberOf(given, "fallback"),
   } as CallSettings;
 }
 
@@ -84,13 +85,13 @@ const ANY: Kind = ["", () => true];
 const SENDER: Kind = ["a function, or an object that has fetch", (value) => isFunction(value) || isFunction((value as { fetch?: unknown } | null)?.fetch)];
 
 type Kinds = { readonly [name: string]: Kind };
-const OPTIONS: Kinds = { fetch: SENDER, key: KEY, classify: FUNCTION, host: OBJECT };
+const OPTIONS: Kinds = { fetch: SENDER, key: KEY, classify: FUNCTION, fallback: ANY, refusals: ANY, host: OBJECT };
 const HOST: Kinds = { now: FUNCTION, random: FUNCTION, arm: FUNCTION, fetch: FUNCTION, wallNow: FUNCTION, wakesOthers: FUNCTION };
 const SCOPE: Kinds = { fetch: SENDER, waitUntil: FUNCTION };
 /** One shape for all calls, in which every name stands: nothing is looked for on a prototype. */
 const NOTHING: CallSettings = {
   idempotent: undefined, retry: undefined, key: undefined, timeout: undefined, waitUntil: undefined, cost: undefined, getBody: undefined,
-  prepare: undefined, signal: undefined,
+  prepare: undefined, signal: undefined, fallback: undefined,
 };
 const MOST_PERMITS = 2 ** 32 - 1;
 const WORDS = 2 ** 53;

@@ -3,8 +3,10 @@
 import type { Site, Work } from "../call/call.js";
 import { checkListener, permitsOf, readCall, readRestore, readScope, type CallSettings } from "../config/options.js";
 import { readTimeout } from "../config/read.js";
+import { readFallback, readRefusals, readValueFallback } from "../config/substitutes.js";
 import { drive } from "../call/driver.js";
 import { AFTER_FAILURE, asSignal, flagsOf, flagsOfRequest, originOf, signalOf } from "../http/facts.js";
+import { substituted, type Substitutes } from "./fallback.js";
 import { initOf, inputOf } from "../http/init.js";
 import { ignore } from "../util/ignore.js";
 import { breakerHandle, nameOf, readMetrics, tryAcquire } from "./readings.js";
@@ -23,6 +25,8 @@ export class StackGuard implements Guard {
   readonly #options: Options;
   readonly #scope: RequestScope;
   readonly #sender: Sender;
+  /** What stands in for failures of `fetch`; undefined where nothing does. */
+  readonly #substitutes: Substitutes | undefined;
 
   constructor(site: Site, options: Options, scope: RequestScope) {
     this.#site = site;
@@ -33,6 +37,7 @@ export class StackGuard implements Guard {
     this.#sender = {
       send: senderOf(own ?? site.engine.host.fetch), isRuntimes: (own ?? options.host?.fetch) === undefined, repeating: site.stack.repeating,
     };
+    this.#substitutes = orNone(readFallback("options.fallback", options.fallback), readRefusals(options.refusals));
   }
 
   readonly fetch = (givenInput: Input, givenInit?: RequestInit | null, givenOptions?: FetchOptions | null): Promise<Response> => {
@@ -49,13 +54,14 @@ export class StackGuard implements Guard {
       const racing = stack.racing || options.timeout !== undefined || (signal !== undefined && (prepared || !sender.isRuntimes));
       let name = options.key;
       if (name === undefined) name = key === undefined ? originOf(input) : this.#keyOf(givenInput, init);
-      return this.#drive(new Sending(sender, input, init, options, racing), name, flagsOfRequest(input, init, options, prepared), signal, racing, options);
+      const substitutes = options.fallback === undefined ? this.#substitutes : orNone(readFallback("fallback", options.fallback), this.#substitutes?.refusals);
+      return this.#drive(new Sending(sender, input, init, options, racing), name, flagsOfRequest(input, init, options, prepared), signal, racing, options, substitutes);
     } catch (error) {
       return Promise.reject(error); // a drop-in for fetch never throws
     }
   };
 
-  execute<T>(operation: Operate<T>, givenOptions?: ExecuteOptions | null): Promise<T> {
+  execute<T, F = T>(operation: Operate<T>, givenOptions?: ExecuteOptions<F> | null): Promise<T | F> {
     try {
       if (typeof operation !== "function") throw wrong("execute", operation, "a function");
       const options = readCall(givenOptions);
@@ -63,7 +69,7 @@ export class StackGuard implements Guard {
       const signal = asSignal(options.signal);
       // An operation need not heed its signal; only in a race does the caller's leaving end the call at once.
       const racing = this.#site.stack.racing || timeout !== undefined || signal !== undefined;
-      return this.#drive(new Operation(operation), key, flagsOf(AFTER_FAILURE, true, options), signal, racing, options);
+      return this.#drive(new Operation(operation), key, flagsOf(AFTER_FAILURE, true, options), signal, racing, options, orNone(readValueFallback(options.fallback)));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -115,14 +121,20 @@ export class StackGuard implements Guard {
 
   #drive<T>(
     work: Work<T>, key: string | null, flags: number, signal: AbortSignal | undefined, racing: boolean, options: CallSettings,
+    substitutes: Substitutes | undefined,
   ): Promise<T> {
     const { timeout, cost, waitUntil = this.#scope.waitUntil } = options;
     const timeoutMs = timeout === undefined ? -1 : readTimeout(timeout);
     const permits = cost === undefined ? 1 : permitsOf("cost", cost);
-    const promise = drive(this.#site, work, key, flags, timeoutMs, permits, signal, racing);
+    let promise = drive(this.#site, work, key, flags, timeoutMs, permits, signal, racing);
+    if (substitutes !== undefined) promise = substituted(promise, this.#site, key, signal, substitutes);
     if (waitUntil !== undefined) anchor(waitUntil, promise);
     return promise;
   }
+}
+
+function orNone(replace: Substitutes["replace"], refusals?: Substitutes["refusals"]): Substitutes | undefined {
+  return replace === undefined && refusals === undefined ? undefined : { replace, refusals };
 }
 
 /** A fetch to be called as a plain function: a service binding's own must be called on its binding. */

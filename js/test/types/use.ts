@@ -19,6 +19,8 @@ const guard: Guard = forbear(config, {
   fetch: (input, init) => fetch(input, init),
   key: (input) => (typeof input === "string" ? input : null),
   classify: (settled) => (settled.ok ? undefined : "transient"),
+  fallback: { status: 200, headers: { "content-type": "application/json" }, body: "{}" },
+  refusals: { as: "response", shouldRetry: false },
 });
 
 export const dropIn: typeof fetch = wrapFetch({ retry: {} }, { fetch });
@@ -32,6 +34,9 @@ export async function use(signal: AbortSignal): Promise<Report | undefined> {
   });
   await guard.fetch(new Request("https://a.example/"));
   const four: number = await guard.execute(async (attempt) => (attempt.mark(), attempt.signal.aborted ? 0 : attempt.attempt + 3), { signal });
+  const orText: number | string = await guard.execute(() => 1, { fallback: "none" });
+  const orNull: number | null = await guard.execute(async () => 1, { fallback: ({ error }) => (error instanceof Error ? null : undefined) });
+  console.log(orText, orNull);
   const scoped = guard.with({ fetch, waitUntil: (promise) => void promise.catch(() => four) });
   try {
     await scoped.fetch("https://a.example/");
@@ -40,6 +45,7 @@ export async function use(signal: AbortSignal): Promise<Report | undefined> {
     else if (error instanceof TimeoutError) console.log(error.policy, error.attempt, error.elapsedMs);
     else if (error instanceof ConfigError) console.log(error.path, error.value, error.allowed);
   }
+  await guard.fetch("https://a.example/", {}, { fallback: async ({ response, signal }) => (signal?.aborted ? undefined : response) });
   return reportOf(response);
 }
 
