@@ -215,6 +215,13 @@ impl Engine {
         }
     }
 
+    /// The call's body, which could be sent only once, is kept now and can be sent again. Nothing is decided.
+    pub fn body_kept(&mut self, call: CallId) {
+        if let Some(call) = self.calls.find(call).and_then(|index| self.calls.get_mut(index)) {
+            call.facts.replayable = true;
+        }
+    }
+
     /// The caller left, or the body of a held call has ended.
     pub fn cancel(&mut self, call: CallId, now: HostTime) -> Decision {
         let mut verb = self.open(now, 0);

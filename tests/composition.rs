@@ -686,6 +686,20 @@ fn the_latency_of_a_prepared_attempt_begins_when_it_is_sent() {
 }
 
 #[test]
+fn a_body_that_is_kept_while_it_is_sent_can_be_sent_again() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { retry: retries(3), hedge: hedges(2), ..unlimited() });
+    let stream = Facts { replayable: false, ..Facts::default() };
+    let call = script.admit_with(stack, stream, at(0), "send 1");
+    script.settle(call, 1, failure(), at(10), "done 1 body-not-replayable");
+    script.engine.body_kept(call); // it is over: nothing changes
+    let call = script.admit_with(stack, stream, at(100), "send 1");
+    script.engine.body_kept(call);
+    script.due(call, at(150), "wait"); // no hedge starts beside it
+    script.settle(call, 1, failure(), at(160), "wait, drop 1, until 260");
+}
+
+#[test]
 fn what_is_really_sent_decides_who_may_repeat_it() {
     let mut script = Script::new();
     let stack = script.stack(StackConfig { retry: retries(3), hedge: hedges(2), ..unlimited() });

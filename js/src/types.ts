@@ -105,6 +105,11 @@ export interface Options {
    * header `forbear-refused` says why. `shouldRetry: false` adds `x-should-retry: false`, which the SDKs of OpenAI and Anthropic heed.
    */
   refusals?: "error" | "response" | { as: "response"; shouldRetry?: boolean };
+  /**
+   * How much of a request's body that can be read only once (of a `Request`, or a stream) is kept, so that it can be sent again: a
+   * size such as `"64KiB"` (the default), a number of bytes, or `false`. From 0 to `"8MiB"`.
+   */
+  replay?: `${number}${"B" | "KiB" | "MiB"}` | number | false;
   /** Clock, randomness, timers and fetch, where the host's own will not do. */
   host?: Partial<Host>;
 }

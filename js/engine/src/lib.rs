@@ -129,6 +129,12 @@ pub fn sent(call: f64, attempt: u32, flags: u32, now: f64) {
     });
 }
 
+/// The call's body is kept now and can be sent again.
+#[wasm_bindgen]
+pub fn body_kept(call: f64) {
+    with_host(|host| host.engine.body_kept(answer::call_id(call)));
+}
+
 /// A hint came, or the host looks early.
 #[wasm_bindgen]
 pub fn wake(call: f64, now: f64, random: f64) -> u32 {

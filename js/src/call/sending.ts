@@ -6,10 +6,11 @@ import { wrong } from "../config/wording.js";
 import { flagsOfRequest, isRequest } from "../http/facts.js";
 import { copyOf, type Sent } from "../http/init.js";
 import { isAbout } from "../http/redirects.js";
+import type { KeptBody } from "../http/kept-body.js";
 import { isMistaken } from "../http/mistake.js";
 import { afterRedirects, DEFECT, hasCode, hasStatus, INCONCLUSIVE, outcomeOfError, outcomeOfResponse, REJECTED, SUCCESS, TRANSIENT, UNSENT } from "../http/outcome.js";
 import { reportOf } from "../report.js";
-import { leaves } from "./steps.js";
+import { bodyKept, leaves } from "./steps.js";
 import type { Fetch, FetchInput } from "../types.js";
 
 /** What sends a guard's requests. */
@@ -19,24 +20,33 @@ export interface Sender {
   readonly isRuntimes: boolean;
   /** Whether it may be given the same request again. */
   readonly repeating: boolean;
+  /** How much of a body is kept, so that it can be sent again, in bytes. */
+  readonly replay: number;
 }
 
 export class Sending implements Work<Response> {
   readonly sender: Sender;
-  readonly input: FetchInput;
-  readonly init: RequestInit | undefined;
+  input: FetchInput;
+  init: RequestInit | undefined;
   readonly options: CallSettings;
   readonly racing: boolean;
+  /** Its body, where that can be read only once and may be sent again. */
+  readonly kept: KeptBody | undefined;
 
-  constructor(sender: Sender, input: FetchInput, init: RequestInit | undefined, options: CallSettings, racing: boolean) {
+  constructor(sender: Sender, input: FetchInput, init: RequestInit | undefined, options: CallSettings, racing: boolean, kept: KeptBody | undefined) {
     this.sender = sender;
     this.input = input;
     this.init = init;
     this.options = options;
     this.racing = racing;
+    this.kept = kept;
   }
 
   begin(attempt: Attempt<Response>): Promise<Response> {
+    return this.kept === undefined || attempt.attempt > 1 ? this.#send(attempt) : this.#sendAndKeep(this.kept, attempt);
+  }
+
+  #send(attempt: Attempt<Response>): Promise<Response> {
     const { sender: { send, repeating }, options: { getBody, prepare } } = this;
     if (getBody !== undefined || prepare !== undefined) return this.#prepare(attempt);
     // A repeat has a signal always: Next answers a GET that has none with the answer of the one before.
@@ -74,6 +84,31 @@ export class Sending implements Work<Response> {
     return isAboutCalled ? outcome : TRANSIENT; // that nothing was sent may be the last server's word
   }
 
+  /** Sends the first attempt, and keeps the body meanwhile. */
+  async #sendAndKeep(kept: KeptBody, attempt: Attempt<Response>): Promise<Response> {
+    const { call } = attempt;
+    let mayRepeat = true;
+    try {
+      if (this.init?.body instanceof ReadableStream) {
+        this.input = new Request(this.input, this.init);
+        this.init = undefined;
+      }
+      kept.read(this.input as Request, () => bodyKept(call));
+    } catch {
+      // fetch will say what is wrong with it
+    }
+    try {
+      const response = await this.#send(attempt);
+      mayRepeat = response.status >= 400;
+      return response;
+    } finally {
+      if (mayRepeat && kept.isComing && call.signal?.aborted !== true) {
+        attempt.mark();
+        await kept.arrival(call.site.engine.host);
+      }
+    }
+  }
+
   #sentBy({ sent }: Attempt<Response>): Sent {
     return sent ?? this;
   }
@@ -107,8 +142,9 @@ export class Sending implements Work<Response> {
   }
 
   #initOfOne({ signal }: Attempt<Response>): RequestInit {
-    const { init, sender: { repeating } } = this;
-    return { ...(repeating ? copyOf(init) : init), signal };
+    const { init, kept, sender: { repeating } } = this;
+    const own = { ...(repeating ? copyOf(init) : init), signal };
+    return kept?.bytes === undefined ? own : { ...own, body: kept.bytes };
   }
 }
 

@@ -28,6 +28,11 @@ export function leaves<T>({ call, attempt }: Attempt<T>, flags: number): void {
   }
 }
 
+/** Tells the engine that a call's body can be sent again, now that it is kept. */
+export function bodyKept<T>({ site: { engine }, epoch, handle }: Call<T>): void {
+  if (epoch === engine.epoch) engine.bodyKept(handle);
+}
+
 /**
  * Tells the engine how an attempt ended. A call of another epoch is told to go on by itself. Never throws, whatever the result
  * (getters and proxies that throw) and whatever the host's clock: the caller must get what the attempt brought.

@@ -21,6 +21,16 @@ function withHost(options: SharedOptions): SharedOptions {
   return options;
 }
 
+/** How many bytes of a body are kept: a number, or one with a unit as the middleware has it. */
+export function readReplay(given: unknown): number {
+  if (given === undefined) return REPLAY_BYTES;
+  if (given === false) return 0;
+  const parts = /^(\d{1,9})(B|KiB|MiB)$/.exec(String(given));
+  const bytes = typeof given === "number" ? given : parts === null ? NaN : Number(parts[1]) * UNITS[parts[2]!]!;
+  if (!Number.isInteger(bytes) || bytes < 0 || bytes > MOST_REPLAY) throw wrong("options.replay", given, 'false, or a size from 0 to "8MiB", such as "64KiB"');
+  return bytes;
+}
+
 export function readScope(scope: unknown): RequestScope {
   return read("with", scope, SCOPE);
 }
@@ -85,7 +95,7 @@ const ANY: Kind = ["", () => true];
 const SENDER: Kind = ["a function, or an object that has fetch", (value) => isFunction(value) || isFunction((value as { fetch?: unknown } | null)?.fetch)];
 
 type Kinds = { readonly [name: string]: Kind };
-const OPTIONS: Kinds = { fetch: SENDER, key: KEY, classify: FUNCTION, fallback: ANY, refusals: ANY, host: OBJECT };
+const OPTIONS: Kinds = { fetch: SENDER, key: KEY, classify: FUNCTION, fallback: ANY, refusals: ANY, replay: ANY, host: OBJECT };
 const HOST: Kinds = { now: FUNCTION, random: FUNCTION, arm: FUNCTION, fetch: FUNCTION, wallNow: FUNCTION, wakesOthers: FUNCTION };
 const SCOPE: Kinds = { fetch: SENDER, waitUntil: FUNCTION };
 /** One shape for all calls, in which every name stands: nothing is looked for on a prototype. */
@@ -93,6 +103,10 @@ const NOTHING: CallSettings = {
   idempotent: undefined, retry: undefined, key: undefined, timeout: undefined, waitUntil: undefined, cost: undefined, getBody: undefined,
   prepare: undefined, signal: undefined, fallback: undefined,
 };
+/** The most that one body may take, and that all bodies of an isolate may take together, in bytes. */
+export const MOST_REPLAY = 8 * 2 ** 20;
+const REPLAY_BYTES = 64 * 1_024;
+const UNITS: { readonly [unit: string]: number } = { B: 1, KiB: 1_024, MiB: 1_048_576 };
 const MOST_PERMITS = 2 ** 32 - 1;
 const WORDS = 2 ** 53;
 

@@ -89,6 +89,11 @@ export class Engine {
     this.ask(({ sent }) => sent(call, attempt, flags, now), undefined);
   }
 
+  /** The call's body is kept now and can be sent again. */
+  bodyKept(call: number): void {
+    this.ask((exports) => exports.body_kept(call), undefined);
+  }
+
   cancel(call: number): void {
     this.say(({ cancel }, now) => cancel(call, now));
   }

@@ -1,13 +1,14 @@
 // Guards: what users hold.
 
 import type { Site, Work } from "../call/call.js";
-import { checkListener, permitsOf, readCall, readRestore, readScope, type CallSettings } from "../config/options.js";
-import { readTimeout } from "../config/read.js";
+import { checkListener, permitsOf, readCall, readReplay, readRestore, readScope, type CallSettings } from "../config/options.js";
+import { hasAny, readTimeout } from "../config/read.js";
 import { readFallback, readRefusals, readValueFallback } from "../config/substitutes.js";
 import { drive } from "../call/driver.js";
 import { AFTER_FAILURE, asSignal, flagsOf, flagsOfRequest, originOf, signalOf } from "../http/facts.js";
 import { substituted, type Substitutes } from "./fallback.js";
 import { initOf, inputOf } from "../http/init.js";
+import { isKept, KeptBody } from "../http/kept-body.js";
 import { ignore } from "../util/ignore.js";
 import { breakerHandle, nameOf, readMetrics, tryAcquire } from "./readings.js";
 import { methodOf } from "../util/method.js";
@@ -33,9 +34,11 @@ export class StackGuard implements Guard {
     this.#options = options;
     this.#scope = scope;
     const own = scope.fetch ?? options.fetch;
+    const replay = readReplay(options.replay);
     nest(this.fetch, site.stack, scope.fetch === undefined ? "options.fetch" : "with.fetch", own);
     this.#sender = {
       send: senderOf(own ?? site.engine.host.fetch), isRuntimes: (own ?? options.host?.fetch) === undefined, repeating: site.stack.repeating,
+      replay: hasAny(site.stack.settings, "retry") ? replay : 0,
     };
     this.#substitutes = orNone(readFallback("options.fallback", options.fallback), readRefusals(options.refusals));
   }
@@ -55,7 +58,11 @@ export class StackGuard implements Guard {
       let name = options.key;
       if (name === undefined) name = key === undefined ? originOf(input) : this.#keyOf(givenInput, init);
       const substitutes = options.fallback === undefined ? this.#substitutes : orNone(readFallback("fallback", options.fallback), this.#substitutes?.refusals);
-      return this.#drive(new Sending(sender, input, init, options, racing), name, flagsOfRequest(input, init, options, prepared), signal, racing, options, substitutes);
+      const flags = flagsOfRequest(input, init, options, prepared);
+      const kept = sender.replay > 0 && isKept({ input, init }, flags, sender.isRuntimes) ? new KeptBody(sender.replay) : undefined;
+      const promise = this.#drive(new Sending(sender, input, init, options, racing, kept), name, flags, signal, racing, options, substitutes);
+      if (kept !== undefined) whenOver(promise, () => kept.end());
+      return promise;
     } catch (error) {
       return Promise.reject(error); // a drop-in for fetch never throws
     }
@@ -140,6 +147,10 @@ function orNone(replace: Substitutes["replace"], refusals?: Substitutes["refusal
 /** A fetch to be called as a plain function: a service binding's own must be called on its binding. */
 function senderOf(fetch: Fetch | { fetch: Fetch }): Fetch {
   return typeof fetch === "function" ? fetch : (input, init) => methodOf(fetch, "fetch")(input, init);
+}
+
+function whenOver(promise: Promise<unknown>, act: () => void): void {
+  promise.then(act, act);
 }
 
 /** Keeps the runtime from dropping the call. A hint: where it fails, the call's leases end by themselves. */

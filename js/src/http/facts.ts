@@ -8,12 +8,13 @@ export const ONLY_UNPROCESSED = 0;
 export const AFTER_FAILURE = 1;
 export const FREELY = 2;
 const ONLY_UNSENT = 3;
+export const REPEAT = 3;
 /** Bit 2: its body can be sent again. */
 export const REPLAYABLE = 4;
 /** Bit 3: each attempt is prepared before it is sent. */
 const PREPARED = 8;
 /** Bit 4: it is one attempt, whatever happens. */
-const SINGLE = 16;
+export const SINGLE = 16;
 
 export function flagsOf(repeat: number, replayable: boolean, { idempotent, retry }: CallSettings): number {
   const word = idempotent === undefined ? repeat : idempotent ? FREELY : ONLY_UNSENT;

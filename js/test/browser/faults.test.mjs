@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
 import { fileURLToPath } from "node:url";
+import { replayScenarios } from "../support/replay.mjs";
 import { mistakeScenarios, redirectScenarios } from "../support/requests.mjs";
 
 const READY_WITHIN_MS = 30_000;
@@ -22,6 +23,7 @@ after(() => browser?.stop());
 const runtime = { name: "browser", perform: (order) => browser.perform(order) };
 mistakeScenarios(runtime);
 redirectScenarios(runtime);
+replayScenarios(runtime);
 
 /** Chromium with the page of page.mjs in it, which performs orders. */
 async function startBrowser() {

@@ -2,14 +2,14 @@
 // Node, in the process of the test, and in a Worker, which gets its orders as JSON.
 
 /**
- * An order: `guard` is a configuration (named: the guard is made once per name), `request` what fetch is given, with `body`
+ * An order: `guard` is a configuration (named: the guard is made once per name), `options` what stands beside it, `request` what fetch is given, with `body`
  * sent as a `stream` (a `used` one) or in a `whole` Request if it says so, `call` the call's own options, `abort` when and with what the
  * caller leaves: so long after the beginning, after an event, or once it has the response. `read: false` leaves the body.
  */
 export function performer({ forbear, reportOf }) {
   const guards = new Map();
-  return async function perform({ url, guard: config, request = {}, call = {}, abort, read = true }) {
-    const { guard, events } = guardFor(config);
+  return async function perform({ url, guard: config, options: beside, request = {}, call = {}, abort, read = true }) {
+    const { guard, events } = guardFor(config, beside);
     const { stream, used, whole, ...init } = request;
     const caller = new AbortController();
     const leave = () => caller.abort(abort.reason ?? "the caller left");
@@ -47,10 +47,10 @@ export function performer({ forbear, reportOf }) {
     return answer;
   };
 
-  function guardFor(config) {
+  function guardFor(config, beside) {
     let made = guards.get(config.name);
     if (made === undefined) {
-      const guard = forbear(config);
+      const guard = forbear(config, beside);
       const events = [];
       guard.on("*", (event) => events.push(event));
       guards.set(config.name, (made = { guard, events }));
@@ -70,9 +70,9 @@ function streamOf(text) {
   return new Blob([text]).stream();
 }
 
-/** What forbear is to do without: the one leaks on some hosts, the other buffers a whole body. Told if used all the same. */
+/** What forbear is to do without: the one leaks on some hosts, the other buffers a whole response. Told if used all the same. */
 let shortcuts = [];
-for (const [holder, name] of [[AbortSignal, "any"], [Response.prototype, "clone"], [Request.prototype, "clone"]]) {
+for (const [holder, name] of [[AbortSignal, "any"], [Response.prototype, "clone"]]) {
   const original = holder[name];
   holder[name] = function (...args) {
     shortcuts.push(name);
