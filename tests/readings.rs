@@ -177,11 +177,13 @@ impl Budget for Few {
         self.paid.entry(key, Counts::default).firsts += 1;
     }
 
-    fn withdraw(&mut self, key: Key, _after: Option<Verdict>, now: Instant) -> Option<Receipt> {
-        let most = self.most;
-        let counts = self.paid.entry(key, Counts::default);
-        (counts.repeats < most).then(|| {
-            counts.repeats += 1;
+    fn affords(&self, key: Key, _after: Option<Verdict>, now: Instant) -> bool {
+        self.counts(key, now).repeats < self.most
+    }
+
+    fn withdraw(&mut self, key: Key, after: Option<Verdict>, now: Instant) -> Option<Receipt> {
+        self.affords(key, after, now).then(|| {
+            self.paid.entry(key, Counts::default).repeats += 1;
             Receipt { key, at: now, source: Source(0) }
         })
     }

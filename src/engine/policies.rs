@@ -241,8 +241,7 @@ impl Policies {
     /// Whether the budget would pay for a repeat.
     #[cold]
     pub fn affords(&mut self, stack: &Stack, call: &Call, after: Option<Verdict>, now: Instant) -> bool {
-        let Some(budget) = self.budget_of(stack) else { return true };
-        budget.withdraw(call.key, after, now).map(|receipt| budget.refund(receipt)).is_some()
+        self.budget_of(stack).is_none_or(|budget| budget.affords(call.key, after, now))
     }
 
     /// Pays for a repeat: nothing where there is no budget. When the budget says no, it may know after how long it would not.

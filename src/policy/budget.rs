@@ -24,6 +24,9 @@ pub trait Budget: Any {
     /// A call's first attempt is sent.
     fn deposit(&mut self, key: Key, now: Instant);
 
+    /// Whether it would pay for one repeat. Changes nothing.
+    fn affords(&self, key: Key, after: Option<Verdict>, now: Instant) -> bool;
+
     /// Pays for one repeat, or says no. `after` is how the round ended that is to be repeated; none for a hedge.
     fn withdraw(&mut self, key: Key, after: Option<Verdict>, now: Instant) -> Option<Receipt>;
 

@@ -44,12 +44,6 @@ impl ConcurrencyBudget {
         self.running.get(key).copied().unwrap_or_default()
     }
 
-    fn affords(&self, key: Key) -> bool {
-        let Running { calls, repeats } = self.read(key);
-        let one_more = repeats.saturating_add(1);
-        one_more <= self.floor || self.ratio.allows(one_more, calls)
-    }
-
     fn repeat_ended(&mut self, key: Key) {
         if let Some(running) = self.running.get_mut(key) {
             running.repeats = running.repeats.saturating_sub(1);
@@ -63,8 +57,14 @@ impl Budget for ConcurrencyBudget {
         running.calls = running.calls.saturating_add(1);
     }
 
-    fn withdraw(&mut self, key: Key, _after: Option<Verdict>, now: Instant) -> Option<Receipt> {
-        if !self.affords(key) {
+    fn affords(&self, key: Key, _after: Option<Verdict>, _now: Instant) -> bool {
+        let Running { calls, repeats } = self.read(key);
+        let one_more = repeats.saturating_add(1);
+        one_more <= self.floor || self.ratio.allows(one_more, calls)
+    }
+
+    fn withdraw(&mut self, key: Key, after: Option<Verdict>, now: Instant) -> Option<Receipt> {
+        if !self.affords(key, after, now) {
             return None;
         }
         let running = self.running.entry(key, Running::default);
@@ -73,8 +73,8 @@ impl Budget for ConcurrencyBudget {
     }
 
     /// Answers, and takes nothing: nobody would say when it has ended.
-    fn spend(&mut self, key: Key, _now: Instant) -> bool {
-        self.affords(key)
+    fn spend(&mut self, key: Key, now: Instant) -> bool {
+        self.affords(key, None, now)
     }
 
     fn refund(&mut self, receipt: Receipt) {

@@ -59,6 +59,12 @@ impl RetryBudget {
     fn sent(&self, key: Key, now: Instant) -> [u32; LANES] {
         self.accounts.get(key).map_or([0; LANES], |account| account.sent.sums(now, self.period))
     }
+
+    /// Whether first attempts of the key have earned one more repeat.
+    fn has_earned(&self, key: Key, now: Instant) -> bool {
+        let [firsts, repeats] = self.sent(key, now);
+        self.ratio.allows(repeats.saturating_add(1), firsts)
+    }
 }
 
 impl Budget for RetryBudget {
@@ -67,9 +73,12 @@ impl Budget for RetryBudget {
         self.account(key).sent.add(now, period, FIRSTS, 1);
     }
 
+    fn affords(&self, key: Key, _after: Option<Verdict>, now: Instant) -> bool {
+        self.has_earned(key, now) || self.reserve.affords(key, now)
+    }
+
     fn withdraw(&mut self, key: Key, _after: Option<Verdict>, now: Instant) -> Option<Receipt> {
-        let [firsts, repeats] = self.sent(key, now);
-        if self.ratio.allows(repeats.saturating_add(1), firsts) {
+        if self.has_earned(key, now) {
             let period = self.period;
             let account = self.account(key);
             account.sent.add(now, period, REPEATS, 1);

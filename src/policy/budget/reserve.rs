@@ -45,13 +45,17 @@ impl Reserve {
     pub fn draw(&mut self, key: Key, now: Instant) -> bool {
         let window = self.window;
         self.draws.retain(|draw| now.since(draw.at) < window);
-        let drawn = self.draws.len() as u64;
-        let own = u64::from(self.drawn_by(key, now));
-        if !self.has_one(drawn, own) {
+        if !self.affords(key, now) {
             return false;
         }
         self.draws.push(Draw { at: now, key });
         true
+    }
+
+    /// Whether it would give the key one.
+    pub fn affords(&self, key: Key, now: Instant) -> bool {
+        let drawn = self.draws.iter().filter(|draw| self.counts(draw, now)).count() as u64;
+        self.has_one(drawn, u64::from(self.drawn_by(key, now)))
     }
 
     /// Whether there is one for a key that has drawn `own` of those that are out.

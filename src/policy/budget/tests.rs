@@ -311,6 +311,28 @@ fn a_budget_that_does_not_pay_says_from_when_on_it_would_and_keeps_its_word() {
 }
 
 #[test]
+fn a_budget_pays_for_what_it_affords() {
+    for kind in Counting::ALL {
+        let (mut budget, mut rng, mut paid) =
+            (build(Config { kind: *kind, ..Config::default() }).unwrap(), Rng::new(7), 0);
+        for turn in 0..600 {
+            let (key, now) = (key(2 + rng.between(0, 1) as u16), at(turn * 200));
+            let after = [None, Some(Verdict::Timeout)][(turn % 2) as usize];
+            match rng.between(0, 9) {
+                0 => budget.deposit(key, now),
+                1 => budget.settle(key, Verdict::Transient, None, now),
+                _ => {
+                    let affords = budget.affords(key, after, now);
+                    assert_eq!(budget.withdraw(key, after, now).is_some(), affords, "{kind:?}, turn {turn}");
+                    paid += u32::from(affords);
+                }
+            }
+        }
+        assert!((1..500).contains(&paid), "{kind:?}: {paid}");
+    }
+}
+
+#[test]
 fn who_cannot_know_when_it_would_pay_says_nothing() {
     let asked = |config| {
         let mut budget = build(config).unwrap();

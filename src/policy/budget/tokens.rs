@@ -90,11 +90,15 @@ impl Budget for TokenBudget {
         self.purse(key, now);
     }
 
+    fn affords(&self, key: Key, after: Option<Verdict>, now: Instant) -> bool {
+        self.rules.affords(&self.read(key, now), after)
+    }
+
     fn withdraw(&mut self, key: Key, after: Option<Verdict>, now: Instant) -> Option<Receipt> {
         let rules = self.rules;
-        let price = rules.price(after);
         let purse = self.purse(key, now);
-        if purse.balance >= price && purse.balance > rules.threshold() {
+        if rules.affords(purse, after) {
+            let price = rules.price(after);
             purse.balance -= price;
             return Some(Receipt { key, at: now, source: Source(price as u32) });
         }
@@ -253,6 +257,10 @@ impl Rules {
             (Counting::Aws, Some(Verdict::Timeout)) => 2 * self.cost,
             _ => self.cost,
         }
+    }
+
+    fn affords(&self, purse: &Purse, after: Option<Verdict>) -> bool {
+        purse.balance >= self.price(after) && purse.balance > self.threshold()
     }
 
     /// A repeat needs more than this.

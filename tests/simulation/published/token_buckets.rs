@@ -188,8 +188,12 @@ struct RetryBreaker {
 impl Budget for RetryBreaker {
     fn deposit(&mut self, _key: Key, _now: Instant) {}
 
-    fn withdraw(&mut self, key: Key, _after: Option<Verdict>, now: Instant) -> Option<Receipt> {
-        (self.failures * 10 <= self.attempts).then_some(Receipt { key, at: now, source: Source(0) })
+    fn affords(&self, _key: Key, _after: Option<Verdict>, _now: Instant) -> bool {
+        self.failures * 10 <= self.attempts
+    }
+
+    fn withdraw(&mut self, key: Key, after: Option<Verdict>, now: Instant) -> Option<Receipt> {
+        self.affords(key, after, now).then_some(Receipt { key, at: now, source: Source(0) })
     }
 
     fn refund(&mut self, _receipt: Receipt) {}
