@@ -22,6 +22,9 @@ pub struct Facts {
     /// Whether a call around it has been counted already by the budget that both share: one first attempt, however often it is
     /// guarded.
     pub counted: bool,
+    /// Whether an attempt that the host gives up has ended with that, as a future that is dropped has. Otherwise it may run on,
+    /// and the host settles it when it has really ended, where a bulkhead's `release` is `settled`.
+    pub droppable: bool,
     /// The caller's own limit; it only shortens the stack's deadline.
     pub timeout: Option<Duration>,
     /// How many permits it costs where permits are counted.
@@ -35,6 +38,7 @@ impl Facts {
         single: false,
         prepared: false,
         counted: false,
+        droppable: false,
         timeout: None,
         cost: 1,
     };
@@ -106,6 +110,8 @@ pub(crate) struct Call {
     /// That of the round's first attempt, where that failed and keeps what it holds until it is known whether the caller
     /// gets its result.
     pub kept: Slots,
+    /// Attempts that were given up and hold a slot until they have really ended: none where the call is forgotten.
+    pub late: AttemptSet,
     /// What the next attempt was paid with.
     pub receipt: Option<Receipt>,
     /// Whether its budget counts it: from its first Send until it is over or its lease ends.
@@ -132,6 +138,8 @@ pub(crate) enum Want {
     Hedge,
     /// Its body to end: a slot is held till then.
     Held,
+    /// Its late attempts to end: it is over.
+    Late,
     /// Its lease ended: what it held was taken back, and only late evidence is still welcome.
     Outlived,
     /// Its lease ended while it waited to send a round's first attempt: it lost its places in line and what it had paid,

@@ -157,6 +157,12 @@ impl AttemptSet {
         self.0 & 1u16.checked_shl(u32::from(attempt)).unwrap_or(0) != 0
     }
 
+    /// How many there are.
+    #[must_use]
+    pub const fn count(self) -> u8 {
+        self.0.count_ones() as u8
+    }
+
     /// As bits.
     #[must_use]
     pub const fn bits(self) -> u16 {

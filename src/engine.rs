@@ -7,9 +7,9 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::Any;
 
-use crate::call::{Facts, Repeat};
+use crate::call::{Facts, Repeat, Want};
 use crate::config::ConfigError;
-use crate::decision::{AttemptNumber, Decision, Step};
+use crate::decision::{AttemptNumber, AttemptSet, Decision, Step};
 use crate::event::{Event, EventLog, What};
 use crate::figure::Figures;
 use crate::id::{CallId, ObjectId, StackId};
@@ -277,9 +277,19 @@ impl Engine {
         };
         match lease {
             Some(until) => self.calls.lease(index, until),
+            None if call.late != AttemptSet::EMPTY => self.outlast(index, verb.now),
             None => self.calls.end(index),
         }
         decision
+    }
+
+    /// The call is over, and attempts that were given up still hold something.
+    #[cold]
+    fn outlast(&mut self, index: usize, now: Instant) {
+        if let Some(call) = self.calls.get_mut(index) {
+            (call.want, call.due_at) = (Want::Late, Instant::NEVER);
+            self.calls.lease(index, now + MAX_LEASE);
+        }
     }
 
     #[inline]

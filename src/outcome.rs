@@ -74,6 +74,8 @@ pub struct Outcome {
     pub unprocessed: bool,
     /// Whether another attempt may end better once, and no more often (421: over another connection).
     pub once: bool,
+    /// Whether it has not ended, but was given up by the host for a limit that is not the engine's, such as an outer stack's.
+    pub given_up: bool,
     /// How long the upstream (or a refusing inner stack) asked to be left alone.
     pub retry_after: Option<Duration>,
     /// The latency to judge by, where the host froze one earlier than the end; otherwise the engine takes its own.
@@ -84,7 +86,15 @@ impl Outcome {
     /// An outcome that carries nothing but its verdict.
     #[must_use]
     pub const fn new(verdict: Verdict) -> Self {
-        Self { verdict, never_sent: false, unprocessed: false, once: false, retry_after: None, latency: None }
+        Self {
+            verdict,
+            never_sent: false,
+            unprocessed: false,
+            once: false,
+            given_up: false,
+            retry_after: None,
+            latency: None,
+        }
     }
 
     /// The same end after a redirect was followed. Whoever answered, the first server may have processed the request, so

@@ -37,7 +37,7 @@ pub mod throttler;
 ///
 /// The engine asks all gates of a stack first and takes from all in the same verb, so nobody holds a permit while
 /// waiting; while waiting an attempt holds only places in lines. Every `take` is followed by at most one `settle`
-/// (evidence, where there is any) and exactly one `release`.
+/// (evidence, where there is any) and exactly one `release`, or `let_go` in its place.
 pub trait Gate: Any {
     /// May this attempt start now? Changes nothing, so that a refusal leaves no trace.
     fn ask(&self, asker: &Asker, now: Instant) -> Answer;
@@ -75,6 +75,15 @@ pub trait Gate: Any {
     fn holds_until_body(&self) -> bool {
         false
     }
+
+    /// Whether an attempt that was given up keeps what it holds here until it has really ended. [`Gate::let_go`] takes the
+    /// place of its `release` then.
+    fn holds_until_settled(&self) -> bool {
+        false
+    }
+
+    /// An attempt that was given up before has really ended, or nobody has been heard of for too long.
+    fn let_go(&mut self, _key: Key, _cx: &mut Cx<'_>) {}
 
     /// Whether the key's state may not be forgotten now.
     fn is_busy(&self, key: Key, now: Instant) -> bool;

@@ -631,6 +631,101 @@ fn a_hedged_failure_keeps_its_slot_while_it_may_still_be_what_the_caller_gets() 
 }
 
 #[test]
+fn an_attempt_that_was_given_up_keeps_its_slot_until_it_has_really_ended() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { bulkhead: settled_of(1), attempt_timeout: attempts_of(100), ..unlimited() });
+    let call = script.admit(stack, at(0), "send 1, until 100");
+    script.due(call, at(100), "done 1 attempts-exhausted, drop 1");
+    script.admit(stack, at(5_000), "reject bulkhead bulkhead-full");
+    script.settle(call, 1, success(), at(5_001), "unguarded");
+    let left = script.admit(stack, at(5_001), "send 1, until 5101");
+    script.cancel(left, at(5_010), "done 0 cancelled, drop 1");
+    script.admit(stack, at(5_011), "reject bulkhead bulkhead-full");
+    script.cancel(left, at(5_012), "unguarded");
+    script.admit(stack, at(5_012), "reject bulkhead bulkhead-full");
+    script.settle(left, 1, failure(), at(5_020), "unguarded");
+    let next = script.admit(stack, at(5_020), "send 1, until 5120");
+    script.settle(left, 1, failure(), at(5_030), "unguarded");
+    script.admit(stack, at(5_030), "reject bulkhead bulkhead-full");
+    script.settle(next, 1, success(), at(5_040), "done 1 completed");
+}
+
+#[test]
+fn who_lost_a_race_keeps_its_slot_and_so_does_one_that_an_outer_stack_gave_up() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { hedge: hedges(2), bulkhead: settled_of(2), ..unhurried() });
+    let taken = |script: &Script| script.engine.gate::<Bulkhead>(stack).unwrap().in_flight(Key::WHOLE);
+    let call = script.admit(stack, at(0), "send 1, until 50");
+    script.due(call, at(50), "send 2");
+    script.settle(call, 2, success(), at(60), "done 2 completed, drop 1");
+    assert_eq!(taken(&script), 1);
+    script.settle(call, 1, success(), at(90), "unguarded");
+    assert_eq!(taken(&script), 0);
+
+    let call = script.admit(stack, at(100), "send 1, until 150");
+    let cut = Outcome { given_up: true, ..Outcome::new(Verdict::Timeout) };
+    script.settle(call, 1, cut, at(110), "done 1 attempts-exhausted");
+    assert_eq!(taken(&script), 1);
+    script.settle(call, 1, failure(), at(120), "unguarded");
+    assert_eq!(taken(&script), 0);
+}
+
+#[test]
+fn a_retry_has_a_slot_of_its_own_beside_an_attempt_that_runs_on() {
+    let mut script = Script::new();
+    let config = |concurrency| StackConfig {
+        bulkhead: settled_of(concurrency),
+        attempt_timeout: attempts_of(100),
+        retry: retries(2),
+        ..unlimited()
+    };
+    let (one, two) = (script.stack(config(1)), script.stack(config(2)));
+    let call = script.admit(one, at(0), "send 1, until 100");
+    script.due(call, at(100), "wait, drop 1, until 200");
+    script.due(call, at(200), "reject bulkhead bulkhead-full");
+    script.settle(call, 1, success(), at(201), "unguarded");
+
+    let call = script.admit(one, at(300), "send 1, until 400");
+    script.due(call, at(400), "wait, drop 1, until 500");
+    script.settle(call, 1, success(), at(450), "wait, until 500");
+    script.due(call, at(500), "send 2, until 600");
+    script.settle(call, 2, success(), at(510), "done 2 completed");
+
+    let call = script.admit(two, at(600), "send 1, until 700");
+    script.due(call, at(700), "wait, drop 1, until 800");
+    script.due(call, at(800), "send 2, until 900");
+    script.settle(call, 2, success(), at(810), "done 2 completed");
+    script.settle(call, 1, success(), at(811), "unguarded");
+}
+
+#[test]
+fn a_slot_of_an_attempt_that_never_ends_is_back_when_its_lease_has_ended() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { bulkhead: settled_of(1), attempt_timeout: attempts_of(100), ..unlimited() });
+    let call = script.admit(stack, at(0), "send 1, until 100");
+    script.due(call, at(100), "done 1 attempts-exhausted, drop 1");
+    assert_eq!(script.engine.in_flight(), 1);
+    script.admit(stack, at(60_099), "reject bulkhead bulkhead-full");
+    let next = script.admit(stack, at(60_100), "send 1, until 60200");
+    script.settle(call, 1, success(), at(60_110), "unguarded");
+    script.admit(stack, at(60_111), "reject bulkhead bulkhead-full");
+    script.settle(next, 1, success(), at(60_120), "done 1 completed");
+    assert_eq!(script.engine.in_flight(), 0);
+    assert!(script.events().contains(&What::LeaseEnded { attempts: 1 }));
+}
+
+#[test]
+fn where_the_host_drops_what_it_gives_up_a_slot_is_free_at_once() {
+    let mut script = Script::new();
+    let stack = script.stack(StackConfig { bulkhead: settled_of(1), attempt_timeout: attempts_of(100), ..unlimited() });
+    let facts = Facts { droppable: true, ..Facts::default() };
+    let call = script.admit_with(stack, facts, at(0), "send 1, until 100");
+    script.due(call, at(100), "done 1 attempts-exhausted, drop 1");
+    assert_eq!(script.engine.in_flight(), 0);
+    script.admit(stack, at(101), "send 1, until 201");
+}
+
+#[test]
 fn a_repeat_that_failed_is_not_in_flight_for_the_budget_that_pays_for_the_next() {
     let mut script = Script::new();
     let budget =
@@ -816,6 +911,12 @@ fn hedges(attempts: u32) -> Option<hedge::Config> {
 /// So many slots, held until bodies end; nobody waits for one.
 fn bodies_of(concurrency: u32) -> Option<Part<bulkhead::Config>> {
     let release = bulkhead::Release::Body;
+    Some(Part::Own(bulkhead::Config { concurrency, queue: 0, release, ..Default::default() }))
+}
+
+/// So many slots, held until attempts have really ended; nobody waits for one.
+fn settled_of(concurrency: u32) -> Option<Part<bulkhead::Config>> {
+    let release = bulkhead::Release::Settled;
     Some(Part::Own(bulkhead::Config { concurrency, queue: 0, release, ..Default::default() }))
 }
 

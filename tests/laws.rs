@@ -112,6 +112,11 @@ fn law_3_is_broken_by_an_engine_that_takes_an_early_wake_for_a_late_one() {
 }
 
 #[test]
+fn law_3_is_broken_by_an_engine_that_forgets_what_was_given_up() {
+    assert_caught(3, defective(Defect::ForgetsTheGivenUp));
+}
+
+#[test]
 fn law_3_is_broken_by_a_gate_that_grants_to_whoever_wakes() {
     assert_caught(3, flawed(Flaw::GrantsToWhoeverWakes));
 }

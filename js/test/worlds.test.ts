@@ -58,7 +58,7 @@ async function world(seed: number, traps: boolean): Promise<void> {
     ...(rng() < 0.8 ? { retry: { attempts: pick(1, 2, 5), backoff: { base: pick(1, 50) }, ...(rng() < 0.5 ? { budget: false as const } : {}) } } : {}),
     ...(rng() < 0.5 ? { breaker: { consecutiveFailures: 3, openFor: 500 } } : {}),
     ...(rng() < 0.3 ? { hedge: { after: 100 } } : {}),
-    ...(rng() < 0.4 ? { bulkhead: { concurrency: pick(1, 3), queue: pick(0, 3, 30), queueTimeout: pick<"300ms" | false>("300ms", false) } } : {}),
+    ...(rng() < 0.4 ? { bulkhead: { concurrency: pick(1, 3), queue: pick(0, 3, 30), queueTimeout: pick<"300ms" | false>("300ms", false), release: pick<"headers" | "settled">("headers", "settled") } } : {}),
     ...(rng() < 0.3 ? { rateLimiter: { rate: pick(5, 50), burst: pick(1, 5), wait: pick(0, 1_000, 20_000) } } : {}),
   }, { fetch: send }));
 

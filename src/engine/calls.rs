@@ -209,6 +209,7 @@ impl Call {
         attempts: [Attempt::VACANT; crate::call::MAX_PARALLEL],
         running: Slots::NONE,
         kept: Slots::NONE,
+        late: AttemptSet::EMPTY,
         receipt: None,
         is_counted: false,
         dice: 0,

@@ -55,11 +55,17 @@ impl Context<'_> {
             self.come_back();
         }
         match (self.call.want, input) {
+            (Want::Late, input) => {
+                if let Input::Ended(attempt, _) = input {
+                    self.ended_late(attempt);
+                }
+                self.late()
+            }
             (_, Input::Leaves) => self.caller_left(),
             (Want::Outlived, Input::Ended(attempt, outcome)) => self.late_evidence(attempt, outcome),
             (Want::Outlived, _) => Transition::Lingers,
             (Want::Held, Input::Ended(attempt, _)) => {
-                self.tell_stale(attempt);
+                self.ended_late(attempt);
                 self.heartbeat()
             }
             (Want::Held, _) => self.heartbeat(),

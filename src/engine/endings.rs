@@ -1,7 +1,7 @@
 //! How attempts and calls end: by a result, by a refusal, because the caller left, or because nobody was heard of.
 
 use crate::call::{Attempt, Slots, Waiting, Want};
-use crate::decision::{AttemptNumber, RefusalReason, Rejection, Step, StopReason};
+use crate::decision::{AttemptNumber, AttemptSet, RefusalReason, Rejection, Step, StopReason};
 use crate::engine::context::{Context, Transition};
 use crate::engine::policies::latency;
 use crate::event::{HedgeStep, What};
@@ -13,13 +13,23 @@ use crate::time::{Duration, Instant};
 
 /// Attempts.
 impl Context<'_> {
-    /// The host reports an attempt's end. One that is not in flight changes nothing.
+    /// The host reports an attempt's end. One that is not in flight changes nothing, but for what it may still hold.
     pub fn attempt_ended(&mut self, number: AttemptNumber, outcome: &Outcome) {
-        let Some(slot) = self.call.slot_of(number) else { return self.tell_stale(number) };
+        let Some(slot) = self.call.slot_of(number) else { return self.ended_late(number) };
         self.end_attempt(slot, outcome);
         if self.call.winner != Some(number) {
             self.call.in_hand.insert(number);
         }
+    }
+
+    /// An attempt that was given up has really ended: what it still holds goes back.
+    #[cold]
+    pub fn ended_late(&mut self, number: AttemptNumber) {
+        if !self.call.late.contains(number) {
+            return self.tell_stale(number);
+        }
+        self.call.late.remove(number);
+        self.policies.let_go(self.stack, self.call, self.verb);
     }
 
     /// The host names an attempt that is over.
@@ -49,7 +59,9 @@ impl Context<'_> {
         // A probe that was no evidence goes back in `release`; and what timed out has no body.
         let may_have_body =
             matches!(outcome.verdict, Verdict::Overload(_) | Verdict::Transient | Verdict::Inconclusive);
-        if self.stack.holds_until_body && number == self.call.primary && may_have_body {
+        if outcome.given_up {
+            self.give_up(slot);
+        } else if self.stack.holds_until_body && number == self.call.primary && may_have_body {
             self.call.running.remove(slot);
             self.call.kept.insert(slot);
             self.policies.end_repeat(self.stack, self.call, slot);
@@ -102,14 +114,24 @@ impl Context<'_> {
     }
 
     fn release(&mut self, slot: usize) {
-        self.policies.release(self.stack, self.call, slot, self.verb);
+        self.policies.release(self.stack, self.call, slot, false, self.verb);
         self.call.running.remove(slot);
+    }
+
+    /// It is given up, and holds nothing any more but for what stays taken until it has really ended.
+    fn give_up(&mut self, slot: usize) {
+        let runs_on = self.stack.holds_until_settled && !self.call.facts.droppable;
+        self.policies.release(self.stack, self.call, slot, runs_on, self.verb);
+        self.call.running.remove(slot);
+        if runs_on {
+            self.call.late.insert(self.call.attempts.get(slot).map_or(0, |attempt| attempt.number));
+        }
     }
 
     /// The caller gets another result than that of the round's first attempt.
     pub fn give_back_kept(&mut self) {
         for slot in core::mem::replace(&mut self.call.kept, Slots::NONE).iter() {
-            self.policies.release(self.stack, self.call, slot, self.verb);
+            self.policies.release(self.stack, self.call, slot, false, self.verb);
         }
     }
 
@@ -123,17 +145,17 @@ impl Context<'_> {
         for slot in self.call.running.iter() {
             let number = self.call.attempts.get(slot).map(|attempt| attempt.number);
             if number == winner {
-                if self.stack.holds_until_body {
-                    continue;
+                if !self.stack.holds_until_body {
+                    self.release(slot);
                 }
-            } else {
-                self.call.drop.insert(number.unwrap_or(0));
-                let (number, latency) = self.tell_evidence(slot, &Outcome::new(Verdict::Cancelled));
-                if winner.is_some() {
-                    self.measure_pace(number, Ran::AtLeast(latency));
-                }
+                continue;
             }
-            self.release(slot);
+            self.call.drop.insert(number.unwrap_or(0));
+            let (number, latency) = self.tell_evidence(slot, &Outcome::new(Verdict::Cancelled));
+            if winner.is_some() {
+                self.measure_pace(number, Ran::AtLeast(latency));
+            }
+            self.give_up(slot);
         }
     }
 }
@@ -213,7 +235,22 @@ impl Context<'_> {
     fn take_back(&mut self) {
         self.give_back_kept();
         for slot in self.call.running.iter() {
-            self.policies.release(self.stack, self.call, slot, self.verb);
+            self.policies.release(self.stack, self.call, slot, false, self.verb);
+        }
+    }
+
+    /// Nobody waits for the real ends of attempts that were given up any longer.
+    fn let_all_go(&mut self) {
+        let late = core::mem::replace(&mut self.call.late, AttemptSet::EMPTY);
+        (0..late.count()).for_each(|_| self.policies.let_go(self.stack, self.call, self.verb));
+    }
+
+    /// A call that is over, whose attempts hold slots until they have really ended.
+    pub fn late(&self) -> Transition {
+        if self.call.late == AttemptSet::EMPTY {
+            Transition::Over(Step::Unguarded, Instant::NEVER)
+        } else {
+            Transition::Goes(Step::Unguarded, Instant::NEVER)
         }
     }
 }
@@ -226,8 +263,12 @@ impl Context<'_> {
         if matches!(self.call.want, Want::Outlived | Want::Lost) {
             return self.forgotten();
         }
-        let attempts = self.call.running.count();
-        self.tell(None, || What::LeaseEnded { attempts });
+        let (running, late) = (self.call.running.count(), self.call.late.count());
+        self.tell(None, || What::LeaseEnded { attempts: running + late });
+        self.let_all_go();
+        if self.call.want == Want::Late {
+            return self.late();
+        }
         let Waiting { since, .. } = self.call.waiting;
         self.leave_lines();
         self.policies.refund(self.stack, self.call);
@@ -238,7 +279,7 @@ impl Context<'_> {
             self.call.waiting = Waiting { since, ..Waiting::NOWHERE };
             return Transition::Lingers;
         }
-        let has_evidence = attempts > 0 && self.call.want != Want::Held;
+        let has_evidence = running > 0 && self.call.want != Want::Held;
         self.call.want = Want::Outlived;
         if has_evidence { Transition::Lingers } else { Transition::Over(Step::Unguarded, Instant::NEVER) }
     }

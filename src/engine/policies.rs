@@ -166,10 +166,23 @@ impl Policies {
         }
     }
 
-    /// The attempt gives everything back.
-    pub fn release(&mut self, stack: &Stack, call: &mut Call, attempt: usize, verb: &mut Verb) {
-        self.each_note(&stack.gates, call, attempt, verb, |gate, key, note, cx| gate.release(key, note, cx));
+    /// The attempt gives everything back; where it was given up and runs on, all but what stays taken until it has really ended.
+    pub fn release(&mut self, stack: &Stack, call: &mut Call, attempt: usize, runs_on: bool, verb: &mut Verb) {
+        self.each_note(&stack.gates, call, attempt, verb, |gate, key, note, cx| {
+            if !runs_on || !gate.holds_until_settled() {
+                gate.release(key, note, cx);
+            }
+        });
         self.end_repeat(stack, call, attempt);
+    }
+
+    /// An attempt that was given up has really ended.
+    pub fn let_go(&mut self, stack: &Stack, call: &Call, verb: &mut Verb) {
+        self.lend_each(&stack.gates, call.stack, verb, |_, gate, cx| {
+            if gate.holds_until_settled() {
+                gate.let_go(call.key, cx);
+            }
+        });
     }
 
     /// The attempt is no repeat in flight any more.

@@ -28,6 +28,8 @@ pub(crate) struct Stack {
     pub objects: Vec<ObjectId>,
     /// Whether some gate's capacity stays taken until the body ends.
     pub holds_until_body: bool,
+    /// Whether some gate's capacity stays taken until an attempt that was given up has really ended.
+    pub holds_until_settled: bool,
 }
 
 impl Stack {
@@ -45,12 +47,15 @@ impl Stack {
         let budget = find_budget(&config, &retry, arena)?;
         let pace = config.hedge.and_then(hedge::Pace::new).map(|pace| arena.add_pace(pace)).transpose()?;
         let gates = find_gates(&config, arena)?;
-        let holds = |object: &ObjectId| arena.gate(*object).is_some_and(|(_, gate)| gate.holds_until_body());
-        let holds_until_body = gates.iter().any(holds);
+        let any = |holds: fn(&dyn Gate) -> bool| {
+            gates.iter().any(|object| arena.gate(*object).is_some_and(|(_, gate)| holds(gate)))
+        };
+        let holds_until_body = any(|gate| gate.holds_until_body());
+        let holds_until_settled = any(|gate| gate.holds_until_settled());
         let mut objects = gates.clone();
         objects.extend(budget);
         objects.extend(pace);
-        Ok(Self { config, retry, budget, pace, gates, objects, holds_until_body })
+        Ok(Self { config, retry, budget, pace, gates, objects, holds_until_body, holds_until_settled })
     }
 
     /// When a call that begins now is out of time.

@@ -22,24 +22,26 @@ options! {
         queue: u32 as "queue", OptionKind::Count, 0, 0.0..=10_000.0;
         /// How long an attempt waits at most; off: as long as its call has time.
         queue_timeout: Option<Duration> as "queueTimeout", OptionKind::Duration, Some(Duration::from_secs(5)), 1.0..=86_400_000.0;
-        /// When the winning attempt gives its slot back.
-        release: Release as "release", OptionKind::Word(Release::WORDS), Release::Headers, 0.0..=1.0;
+        /// When an attempt gives its slot back.
+        release: Release as "release", OptionKind::Word(Release::WORDS), Release::Headers, 0.0..=2.0;
     }
 }
 
 words! {
-    /// When the attempt whose result the caller gets gives its slot back.
+    /// When an attempt gives its slot back.
     pub enum Release {
-        /// As soon as it is settled.
+        /// As soon as it is settled or given up.
         Headers = "headers",
-        /// When its body ends.
+        /// The one whose result the caller gets: when its body ends.
         Body = "body",
+        /// As soon as it is settled, though it was given up before.
+        Settled = "settled",
     }
 }
 
 impl OptionValue for Release {
     fn set_number(&mut self, word: f64) {
-        *self = if word == 0.0 { Self::Headers } else { Self::Body };
+        *self = Self::ALL.get(word as usize).copied().unwrap_or(Self::Headers);
     }
     fn number(&self) -> f64 {
         f64::from(self.code())
@@ -158,6 +160,14 @@ impl Gate for Bulkhead {
 
     fn holds_until_body(&self) -> bool {
         self.config.release == Release::Body
+    }
+
+    fn holds_until_settled(&self) -> bool {
+        self.config.release == Release::Settled
+    }
+
+    fn let_go(&mut self, key: Key, cx: &mut Cx<'_>) {
+        self.release(key, &mut Note(slotted::HOLDS), cx);
     }
 
     fn is_busy(&self, key: Key, _now: Instant) -> bool {

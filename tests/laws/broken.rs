@@ -150,6 +150,8 @@ pub enum Defect {
     TellsThePast,
     /// Law 3: an early wake is as good as a late one.
     WakesEarly,
+    /// Law 3: slots go back when attempts are given up, not when they have really ended.
+    ForgetsTheGivenUp,
     /// Law 4: a second settle counts once more.
     SettlesTwice,
     /// Law 4: a settle of nothing is passed over in silence.
@@ -207,6 +209,8 @@ impl Verbs for BrokenEngine {
         if self.defect == Defect::ForgetsLeases {
             self.speak_for_the_dead(now);
         }
+        let droppable = facts.droppable || self.defect == Defect::ForgetsTheGivenUp;
+        let facts = Facts { droppable, ..facts };
         let decision = self.engine.admit(stack, key, facts, now, random);
         self.keep(decision)
     }

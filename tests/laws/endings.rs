@@ -21,8 +21,8 @@ impl World {
         for stack in 0..self.plan.stacks.len() {
             for name in (0..self.habits.names as u16).map(Some).chain([None]) {
                 let from = self.callers.len();
-                // Permits that were spent come back with time only.
-                self.clock += 10_000;
+                // Permits that were spent come back with time only, and slots of what is given up below and never ends.
+                self.clock += 70_000;
                 let may_refuse = self.may_refuse(stack, name);
                 for _ in 0..5 {
                     self.admit(stack, name, Facts::default(), 0)?;

@@ -291,6 +291,7 @@ fn facts(rng: &mut Rng) -> Facts {
         single: chance(rng, 10),
         prepared: chance(rng, 20),
         counted: chance(rng, 20),
+        droppable: chance(rng, 20),
         timeout: chance(rng, 30).then(|| Duration::from_nanos(any(rng))),
         cost: if chance(rng, 80) { 1 } else { any(rng) as u32 },
     }
@@ -317,6 +318,7 @@ fn outcome(rng: &mut Rng) -> Outcome {
         never_sent: chance(rng, 20),
         unprocessed: chance(rng, 20),
         once: chance(rng, 20),
+        given_up: chance(rng, 20),
         retry_after: chance(rng, 30).then(|| Duration::from_nanos(any(rng))),
         latency: chance(rng, 30).then(|| Duration::from_nanos(any(rng))),
     }

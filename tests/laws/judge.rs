@@ -65,6 +65,10 @@ pub struct Attempt {
     pub sent_at: HostTime,
     /// When and how it ends by itself.
     pub ends: Option<(u64, Outcome)>,
+    /// Whether it has not ended yet, though it may have been given up.
+    pub runs: bool,
+    /// Whether its call's lease has surely run ever since it was sent.
+    pub leased: bool,
     pub state: Fate,
 }
 
@@ -170,11 +174,20 @@ impl Caller {
         self.attempts.iter().filter(|attempt| attempt.state == Fate::InFlight).count()
     }
 
+    /// How many attempts run, those among them that were given up and ignore it.
+    pub fn really_running(&self) -> usize {
+        let gone = |attempt: &Attempt| self.facts.droppable && attempt.state != Fate::InFlight;
+        self.attempts.iter().filter(|attempt| attempt.runs && attempt.leased && !gone(attempt)).count()
+    }
+
     /// Laws 1, 3, 5, 6, 9: whether the host can act on the decision with nothing else.
     pub fn judge(&mut self, verb: Verb, answered: &Answered, around: &Around) -> Result<(), Violation> {
         let Answered { decision, now, host, .. } = answered;
         let sent_before = self.attempts.len();
         let paid = self.backoff.is_some();
+        if *now >= self.promise.leased {
+            self.attempts.iter_mut().for_each(|attempt| attempt.leased = false);
+        }
         self.drop_attempts(answered)?;
         if let Some(at) = decision.at.filter(|at| at < host) {
             broken!(1, "{at:?} is before now");
@@ -245,7 +258,13 @@ impl Caller {
         if let Some(due) = self.backoff.filter(|due| answered.now < *due) {
             broken!(3, "attempt {number} was sent at {:?}, {due:?} was agreed on", answered.now);
         }
-        self.attempts.push(Attempt { sent_at: answered.host, ends: None, state: Fate::InFlight });
+        self.attempts.push(Attempt {
+            sent_at: answered.host,
+            ends: None,
+            runs: true,
+            leased: true,
+            state: Fate::InFlight,
+        });
         Ok(())
     }
 

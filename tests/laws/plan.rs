@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use forbear::config::OptionKind;
 use forbear::policy::Kind;
+use forbear::policy::bulkhead::Release;
 use forbear::{ConfigError, Duration, Engine, Limits, ObjectId, Rng, StackConfig, StackId};
 
 use crate::broken::{BrokenGate, Flaw};
@@ -42,6 +43,13 @@ pub struct StackPlan {
     pub own: Vec<(Kind, Options)>,
     pub shared: Vec<(Kind, usize)>,
     pub gates: Vec<usize>,
+}
+
+/// Whose a bulkhead is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    Stack(usize),
+    Object(usize),
 }
 
 /// Options by position, as numbers; NaN for off.
@@ -241,6 +249,15 @@ impl Plan {
     /// Whether calls may wait in front of the concurrency limiter.
     pub fn has_limiters_line(&self, stack: usize) -> bool {
         self.number(stack, Kind::ConcurrencyLimiter, "queue").is_some_and(|queue| queue > 0.0)
+    }
+
+    /// The bulkhead whose slots this stack's attempts hold until they have really ended, and how many it has.
+    pub fn slots_until_settled(&self, stack: usize) -> Option<(Holder, usize)> {
+        let word = self.number(stack, Kind::Bulkhead, "release")?;
+        let slots = self.number(stack, Kind::Bulkhead, "concurrency")?;
+        let shared = self.stacks[stack].shared.iter().find(|(kind, _)| *kind == Kind::Bulkhead);
+        let holder = shared.map_or(Holder::Stack(stack), |(_, object)| Holder::Object(*object));
+        (Release::WORDS[word as usize] == "settled").then_some((holder, slots as usize))
     }
 
     /// The value of a policy's option in this stack, if it has the policy.

@@ -169,11 +169,11 @@ impl World {
     fn what_comes_next(&mut self) -> Result<(), Violation> {
         let mut next: Option<(u64, usize, Option<usize>)> = None;
         for (call, caller) in self.callers.iter().enumerate() {
-            if !matches!(caller.state, State::Live | State::Held | State::Unguarded) {
+            if caller.state == State::Dead {
                 continue;
             }
             let ends = caller.attempts.iter().enumerate().filter_map(|(place, attempt)| {
-                let (at, _) = attempt.ends.filter(|_| attempt.state == Fate::InFlight)?;
+                let (at, _) = attempt.ends?;
                 Some((at, call, Some(place)))
             });
             let timer = caller.timer.map(|at| (at, call, None));
@@ -219,6 +219,7 @@ impl World {
             replayable: chance(rng, 90),
             timeout: chance(rng, 15).then(|| Duration::from_millis(pick(rng, &[0, 1, 80, 2_000]))),
             cost: pick(rng, &[0, 1, 1, 1, 1, 2, 9]),
+            droppable: chance(rng, 20),
             ..Facts::default()
         };
         self.admit(stack, name, facts, lag)
@@ -255,8 +256,12 @@ impl World {
 
     fn attempt_ends(&mut self, call: usize, place: usize) -> Result<(), Violation> {
         let Some((_, outcome)) = self.callers[call].attempts[place].ends.take() else { return Ok(()) };
+        self.callers[call].attempts[place].runs = false;
         let host = self.reading_of(call);
         let attempt = place as u8 + 1;
+        if self.callers[call].attempts[place].state != Fate::InFlight {
+            return self.given_up_ends(call, attempt, outcome, host);
+        }
         self.callers[call].attempts[place].state = Fate::InHand(outcome.verdict);
         let op = Op::Settle { call: Handle::Call(call), attempt, outcome };
         let watched = self.is_watched();
@@ -272,6 +277,22 @@ impl World {
         }
         if chance(&mut self.rng, self.habits.stale) {
             self.settle_stale(Handle::Call(call), attempt, host)?;
+        }
+        Ok(())
+    }
+
+    /// An attempt that was given up ends after all, and its host says so: no evidence, and nothing for a call that is over.
+    fn given_up_ends(&mut self, call: usize, attempt: u8, outcome: Outcome, host: HostTime) -> Result<(), Violation> {
+        let op = Op::Settle { call: Handle::Call(call), attempt, outcome };
+        let answered = self.say(op, host, true)?;
+        if answered.tells(|what| matches!(what, What::Settled { attempt: told, .. } if *told == attempt)) {
+            broken!(4, "attempt {attempt} was given up and is evidence");
+        }
+        if matches!(self.callers[call].state, State::Live | State::Held) {
+            return self.obey(call, Verb::Settle, &answered);
+        }
+        if answered.decision.step != Step::Unguarded {
+            broken!(1, "a call that is over was answered with {:?}", answered.decision.step);
         }
         Ok(())
     }
@@ -437,6 +458,7 @@ impl World {
         let around = self.around(call, answered);
         let sent = self.callers[call].attempts.len();
         self.callers[call].judge(verb, answered, &around)?;
+        self.judge_slots(call, answered)?;
         self.judge_leases(call, answered, &around)?;
         if self.callers[call].attempts.len() > sent {
             self.callers[call].attempts[sent].ends = self.ending();
@@ -506,6 +528,22 @@ impl World {
         Ok(())
     }
 
+    /// Law 3: where a bulkhead's slots are held until attempts have really ended, no more of a key run than there are slots.
+    fn judge_slots(&self, call: usize, answered: &Answered) -> Result<(), Violation> {
+        let Caller { stack, name, .. } = self.callers[call];
+        let Some((bulkhead, slots)) = self.plan.slots_until_settled(stack) else { return Ok(()) };
+        let shares = |caller: &&Caller| {
+            let its = self.plan.slots_until_settled(caller.stack).map(|(its, _)| its);
+            caller.name == name && its == Some(bulkhead) && caller.state != State::Unguarded
+        };
+        let holders = self.callers.iter().filter(shares).filter(|caller| answered.now < caller.promise.leased);
+        let running: usize = holders.map(Caller::really_running).sum();
+        if running > slots {
+            broken!(3, "{running} attempts run at once, and there are {slots} slots");
+        }
+        Ok(())
+    }
+
     /// When the host will wake the call: on time, late, early, or not at all.
     fn timer(&mut self, call: usize, answered: &Answered) -> Option<u64> {
         let delay = answered.decision.at?.since(answered.host).as_millis_ceil();
@@ -557,12 +595,10 @@ impl World {
             ],
         );
         Outcome {
-            verdict,
             never_sent: verdict == Verdict::Transient && chance(rng, 20),
-            unprocessed: false,
-            once: false,
             retry_after: chance(rng, 25).then(|| Duration::from_millis(pick(rng, &[0, 1, 200, 5_000, 90_000]))),
             latency: chance(rng, 10).then(|| Duration::from_millis(below(rng, 3_000))),
+            ..Outcome::new(verdict)
         }
     }
 

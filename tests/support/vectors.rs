@@ -16,6 +16,7 @@ vectors! {
     "budget-shared"
     "budget-kinds"
     "bulkhead"
+    "bulkhead-settled"
     "clock"
     "concurrency-limiter"
     "deadline"

@@ -110,6 +110,7 @@ impl World {
             replayable: verb["replayable"].as_bool().unwrap_or(true),
             single: verb["single"].as_bool().unwrap_or(false),
             prepared: verb["prepared"].as_bool().unwrap_or(false),
+            droppable: false,
             counted: false,
             timeout: span(verb, "timeoutMs"),
             cost: verb["cost"].as_u64().unwrap_or(1) as u32,

@@ -168,7 +168,7 @@ impl<'a> Call<'a> {
             Some(false) => Repeat::OnlyUnsent,
         };
         let Self { single, prepared, timeout, cost, .. } = *self;
-        Facts { repeat, replayable, single, prepared, timeout, cost, ..Facts::default() }
+        Facts { repeat, replayable, single, prepared, timeout, cost, droppable: true, ..Facts::default() }
     }
 }
 

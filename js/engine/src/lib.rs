@@ -74,6 +74,7 @@ pub fn admit(stack: u32, key: u32, flags: u32, timeout_ms: f64, cost: u32, now: 
             prepared: flags & 8 != 0,
             counted: false, // nested guards that share a budget are refused
             single: flags & 16 != 0,
+            droppable: false,
             timeout: host_time::span(timeout_ms),
             cost,
         };

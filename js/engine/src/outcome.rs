@@ -17,6 +17,7 @@ pub fn read(number: u32, retry_after: Option<Duration>, latency: Option<Duration
         9 => Outcome::new(Verdict::Defect),
         10 => Outcome::new(Verdict::Cancelled),
         11 => Outcome::new(Verdict::Inconclusive),
+        12 => Outcome { given_up: true, ..Outcome::new(Verdict::Timeout) },
         status => {
             let outcome = forbear::http::outcome_of_status((status & STATUS) as u16, retry_after);
             if status & REDIRECTED == 0 { outcome } else { outcome.after_redirect(status & SAME_ORIGIN != 0) }
@@ -46,4 +47,5 @@ pub const WORDS: &[&str] = &[
     "defect",
     "cancelled",
     "inconclusive",
+    "given-up",
 ];

@@ -6,6 +6,7 @@ import { ALONE, Attempt, DROPPED, FULFILLED, REJECTED, RUNNING, type Call } from
 import { attemptOf, DONE, droppedBy, HELD, KIND, REJECT, SEND, UNGUARDED, WAIT } from "../engine/decision.js";
 import { placeOf, type Engine } from "../engine/engine.js";
 import { RejectedError, TimeoutError } from "../errors.js";
+import { SUCCESS } from "../http/outcome.js";
 import { POLICIES, REFUSAL_REASONS, STOP_REASONS } from "../generated/vocabulary.js";
 import { holdToEnd } from "./held.js";
 import { abandon, leave, report, settle, start, waitAfter } from "./steps.js";
@@ -14,6 +15,8 @@ import type { StopReason } from "../types.js";
 export class Race<T> implements Follower {
   readonly promise: Promise<T>;
   readonly #call: Call<T>;
+  /** The epoch in which the engine knew the call, whatever becomes of it. */
+  readonly #epoch: number;
   /** In flight, or ended with a result still in hand. */
   #attempts: Attempt<T>[] = [];
   #sent = 0;
@@ -31,6 +34,7 @@ export class Race<T> implements Follower {
   /** Begins with the answer to `admit`, or goes on with the answer to the end of a plain call's first attempt. */
   constructor(call: Call<T>, decision: number, first?: Attempt<T>) {
     this.#call = call;
+    this.#epoch = call.epoch;
     const { promise, resolve, reject } = call.site.engine.host.deferred<T>();
     this.promise = promise;
     this.#resolve = resolve;
@@ -196,6 +200,8 @@ export class Race<T> implements Follower {
   }
 
   #ended(attempt: Attempt<T>, state: number, result: unknown): void {
+    const { epoch, site } = this.#call;
+    if (site.stack.settlesLate && (attempt.state !== RUNNING || epoch === ALONE)) this.#settleLate(attempt);
     if (attempt.state !== RUNNING) {
       if (state === FULFILLED) this.#tellStale(attempt, result);
       return;
@@ -204,6 +210,18 @@ export class Race<T> implements Follower {
     attempt.result = result;
     const decision = settle(attempt);
     if (!this.#over) this.#obey(decision, attempt); // a classifier may have aborted us
+  }
+
+  /** What was given up has really ended: the slot that it still holds goes back, maybe to another attempt of this call. */
+  #settleLate({ attempt }: Attempt<T>): void {
+    const { site: { engine }, handle, epoch } = this.#call;
+    if (this.#epoch !== engine.epoch) return;
+    try {
+      const decision = engine.settle(handle, attempt, SUCCESS, -1, -1);
+      if (!this.#over && epoch !== ALONE) this.#obey(decision);
+    } catch {
+      // A host's clock that fails: the slot's lease ends by itself.
+    }
   }
 
   /** An answer for which it is too late. */

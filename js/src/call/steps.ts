@@ -4,7 +4,7 @@ import { ALONE, FULFILLED, type Attempt, type Call } from "./call.js";
 import { UNGUARDED } from "../engine/decision.js";
 import type { Engine } from "../engine/engine.js";
 import { brandOf } from "../errors.js";
-import { classified, retryAfterOfError, SUCCESS, TIMEOUT, TRANSIENT } from "../http/outcome.js";
+import { classified, GIVEN_UP, retryAfterOfError, SUCCESS, TRANSIENT } from "../http/outcome.js";
 import { tell } from "../report.js";
 import type { Classify, StopReason } from "../types.js";
 
@@ -84,7 +84,7 @@ export function leave<T>(call: Call<T>, running: readonly Attempt<T>[], reason: 
   const { engine } = call.site;
   if (call.epoch !== engine.epoch) return;
   try {
-    if (brandOf(reason) === "TimeoutError") for (const { attempt } of running) engine.settle(call.handle, attempt, TIMEOUT, -1, -1);
+    if (brandOf(reason) === "TimeoutError") for (const { attempt } of running) engine.settle(call.handle, attempt, GIVEN_UP, -1, -1);
     if (call.epoch === engine.epoch) engine.cancel(call.handle);
   } catch {
     // A reason or a host that fails: the call's leases end by themselves.

@@ -27,9 +27,14 @@ export function fingerprint({ on, values, shares }: Settings): string {
   ].sort().join();
 }
 
-/** Whether somebody else than the caller may end an attempt, so that the driver must race it. */
+/** Whether somebody else than the caller may end an attempt, or its slot lasts longer than the call, so that the driver must race it. */
 export function isRacing(settings: Settings): boolean {
-  return hasAny(settings, "deadline", "hedge", "attemptTimeout");
+  return hasAny(settings, "deadline", "hedge", "attemptTimeout") || holdsUntilSettled(settings);
+}
+
+/** Whether an attempt that is given up keeps its slot until it has really ended. */
+export function holdsUntilSettled({ values, shares }: Settings): boolean {
+  return values.some(({ policy, given }) => POLICIES[policy] === "bulkhead" && given === "settled") || shares.some(({ object }) => holdsUntilSettled(object.settings));
 }
 
 export function hasAny({ on }: Settings, ...policies: string[]): boolean {

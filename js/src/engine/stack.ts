@@ -1,6 +1,6 @@
 // A stack as this side knows it.
 
-import { hasAny, isRacing, limitOf } from "../config/read.js";
+import { hasAny, holdsUntilSettled, isRacing, limitOf } from "../config/read.js";
 import { heldBy, type Held } from "./nesting.js";
 import type { Listener, Settings } from "../config/settings.js";
 
@@ -11,6 +11,8 @@ export class Stack {
   readonly settings: Settings;
   /** Whether its attempts may be given up by somebody else than the caller. */
   readonly racing: boolean;
+  /** Whether the engine is told when an attempt that was given up has really ended. */
+  readonly settlesLate: boolean;
   /** Whether its calls may send again what they were given. */
   readonly repeating: boolean;
   readonly attemptLimitMs: number;
@@ -23,6 +25,7 @@ export class Stack {
     this.name = name;
     this.settings = settings;
     this.racing = isRacing(settings);
+    this.settlesLate = holdsUntilSettled(settings);
     this.repeating = hasAny(settings, "retry", "hedge");
     this.attemptLimitMs = limitOf(settings, "attemptTimeout");
     this.totalLimitMs = limitOf(settings, "deadline");

@@ -467,12 +467,12 @@ export interface BulkheadConfig {
    */
   queueTimeout?: Duration | false;
   /**
-   * When the attempt whose result the caller gets gives its slot back: at its `headers`, or when its `body` ends.
+   * When an attempt gives its slot back. `headers`: when it is settled or given up. `body`: the one whose result the caller gets, when its body ends. `settled`: when it is settled, even if it was given up before.
    *
-   * One of "headers", "body".
+   * One of "headers", "body", "settled".
    * @defaultValue "headers"
    */
-  release?: "headers" | "body";
+  release?: "headers" | "body" | "settled";
 }
 
 /** How many permits of a key there are in an interval. */

@@ -22,7 +22,7 @@ export const REFUSAL_REASONS = ["circuit-open", "concurrency-limited", "throttle
 export const VERDICTS = ["success", "answered", "overload", "transient", "timeout", "rejected", "defect", "cancelled", "inconclusive"] as const;
 
 /** How an attempt's end crosses, by code; HTTP statuses cross as they are. */
-export const OUTCOMES = ["success", "answered", "too-many-requests", "unavailable", "shedding", "transient", "never-sent", "timeout", "rejected", "defect", "cancelled", "inconclusive"] as const;
+export const OUTCOMES = ["success", "answered", "too-many-requests", "unavailable", "shedding", "transient", "never-sent", "timeout", "rejected", "defect", "cancelled", "inconclusive", "given-up"] as const;
 
 /** Why configurations are refused, by code. */
 export const CONFIG_REASONS = ["out-of-range", "conflict", "unknown-option", "unknown-object", "too-many"] as const;
@@ -107,7 +107,7 @@ export const OPTIONS: Record<(typeof POLICIES)[number], readonly OptionSpec[]> =
     ["concurrency", "count"],
     ["queue", "count"],
     ["queueTimeout", "duration", true],
-    ["release", ["headers", "body"]],
+    ["release", ["headers", "body", "settled"]],
   ],
   rateLimiter: [
     ["rate", "count"],

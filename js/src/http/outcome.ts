@@ -15,11 +15,13 @@ const UNAVAILABLE = 3;
 const SHEDDING = 4;
 export const TRANSIENT = 5;
 export const UNSENT = 6;
-export const TIMEOUT = 7;
+const TIMEOUT = 7;
 export const REJECTED = 8;
 export const DEFECT = 9;
 const CANCELLED = 10;
 export const INCONCLUSIVE = 11;
+/** The time of whoever stands around the call is up; the attempt may run on. */
+export const GIVEN_UP = 12;
 
 /** Bits beside the status of a response that came after a redirect, and from the origin that was called. */
 const REDIRECTED = 1 << 12;

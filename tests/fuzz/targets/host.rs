@@ -80,6 +80,7 @@ impl Host {
             single: bytes.chance(10),
             prepared: bytes.chance(20),
             counted: false,
+            droppable: bytes.chance(20),
             timeout: bytes.chance(20).then(|| Duration::from_nanos(bytes.any())),
             cost: if bytes.chance(95) { 1 } else { bytes.any() as u32 },
         };

@@ -52,6 +52,7 @@ pub fn facts(facts: types::Facts) -> forbear::Facts {
         single,
         prepared,
         counted: false, // a host that nests stacks gives them budgets of their own
+        droppable: false,
         timeout: timeout.map(Duration::from_nanos),
         cost,
     }
