@@ -200,6 +200,8 @@ impl Attempt {
 
 impl Slots {
     pub const NONE: Self = Self(0);
+    /// The first slot alone.
+    pub const FIRST: Self = Self(1);
 
     pub fn insert(&mut self, slot: usize) {
         self.0 |= 1 << slot;

@@ -1,24 +1,22 @@
 //! The engine: all state, and the four verbs that ask it.
 //!
 //! Every verb is a synchronous function of (state, input, now, random) and answers with one [`Decision`]. What a verb
-//! does is in `step`; this file is the public interface.
+//! does is in `step`; this file is the public interface of it, `reads` that of everything else.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::any::Any;
 
+use crate::any_gate::AnyGate;
 use crate::call::{Facts, Repeat, Want};
 use crate::config::ConfigError;
 use crate::decision::{AttemptNumber, AttemptSet, Decision, Step};
-use crate::event::{Event, EventLog, What};
-use crate::figure::Figures;
+use crate::event::{Event, What};
 use crate::id::{CallId, ObjectId, StackId};
 use crate::key::{Key, Keys};
-use crate::metrics::Metrics;
 use crate::outcome::Outcome;
-use crate::policy::budget::Budget;
+use crate::policy::budget::{AnyBudget, Budget};
 use crate::policy::hedge;
-use crate::policy::{Cx, Gate, Kind};
+use crate::policy::{Gate, Kind};
 use crate::random::Rng;
 use crate::stack_config::StackConfig;
 use crate::time::{Clock, Duration, HostTime, Instant};
@@ -35,7 +33,9 @@ mod context;
 mod counters;
 mod endings;
 mod keys;
+mod lane;
 mod policies;
+mod reads;
 mod stack;
 mod state;
 mod step;
@@ -53,6 +53,7 @@ pub struct Engine {
     keys: Keys,
     policies: Policies,
     counters: Counters,
+    has_lane: bool,
 }
 
 /// How large an engine may grow, and where it begins.
@@ -97,7 +98,15 @@ impl Engine {
             keys: Keys::new(),
             policies: Policies::new(),
             counters: Counters::new(limits.memory),
+            has_lane: true,
         }
+    }
+
+    /// Lets every call go by the step. Nothing but a law needs that, which holds the lane to it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_lane(self) -> Self {
+        Self { has_lane: false, ..self }
     }
 
     /// Moves on where the generations of handles begin, as [`Limits::first_generation`] does; before the first call.
@@ -126,7 +135,7 @@ impl Engine {
     /// # Errors
     /// There is no room for another one.
     pub fn share(&mut self, kind: Kind, gate: impl Gate) -> Result<ObjectId, ConfigError> {
-        self.policies.objects.add_gate(kind, Box::new(gate))
+        self.policies.objects.add_gate(kind, AnyGate::Own(Box::new(gate)))
     }
 
     /// Adds a budget that several stacks may share.
@@ -134,7 +143,7 @@ impl Engine {
     /// # Errors
     /// There is no room for another one.
     pub fn share_budget(&mut self, budget: impl Budget) -> Result<ObjectId, ConfigError> {
-        self.policies.objects.add_budget(Box::new(budget))
+        self.policies.objects.add_budget(AnyBudget::Own(Box::new(budget)))
     }
 
     /// Builds the gate or the budget of this kind from a configuration, to be shared.
@@ -166,7 +175,7 @@ impl Engine {
         let Some(index) = self.calls.begin(stack, key, facts, now, deadline) else {
             return self.turn_away(stack, key, &verb);
         };
-        self.handle(index, &mut verb, Input::Begins)
+        self.begin(index, &mut verb)
     }
 
     /// An attempt has ended.
@@ -180,6 +189,9 @@ impl Engine {
     ) -> Decision {
         let mut verb = self.open(now, random);
         let Some(index) = self.calls.find(call) else { return self.unknown(attempt, &verb) };
+        if let Some(done) = self.end(index, attempt, &outcome, &mut verb) {
+            return done;
+        }
         self.handle(index, &mut verb, Input::Ended(attempt, &outcome))
     }
 
@@ -234,10 +246,15 @@ impl Engine {
         Verb { now: self.clock.read(host), host, rng: Rng::new(random) }
     }
 
-    /// Handles one input of one call, and carries out the transition.
+    /// Handles one input of one call.
     fn handle(&mut self, index: usize, verb: &mut Verb, input: Input<'_>) -> Decision {
         let Some(mut context) = self.context(index, verb) else { return Decision::UNGUARDED };
-        let mut transition = context.handle(input);
+        let transition = context.handle(input);
+        self.conclude(index, transition, verb)
+    }
+
+    /// Ends leases as long as they may be what stands in the way, and carries out the transition.
+    fn conclude(&mut self, index: usize, mut transition: Transition, verb: &mut Verb) -> Decision {
         let mut most = FEW;
         while let Transition::Blocked = transition {
             let may_be_more = self.end_leases(index, most, verb);
@@ -346,129 +363,6 @@ impl Engine {
             self.end_leases(NOBODY, FEW, verb);
         }
         self.calls.end_lingering();
-    }
-}
-
-/// Reads and operators: they stand outside the verbs and touch nothing they do not name.
-impl Engine {
-    /// What happened lately, to be drained by the host.
-    pub fn events(&mut self) -> &mut EventLog {
-        &mut self.policies.log
-    }
-
-    /// Other calls that are worth a `wake` now: hints of the last verb.
-    pub fn woken(&self) -> impl Iterator<Item = CallId> + '_ {
-        self.policies.woken.iter()
-    }
-
-    /// The counts of one stack and key, if there are any.
-    #[must_use]
-    pub fn metrics(&self, stack: StackId, key: Key) -> Option<&Metrics> {
-        self.counters.metrics(stack, key)
-    }
-
-    /// How many calls are in flight, held and waiting ones among them.
-    #[must_use]
-    pub fn in_flight(&self) -> usize {
-        self.calls.in_flight()
-    }
-
-    /// A stack that holds capacity while nothing limits its calls depends on leases alone; users are told.
-    #[must_use]
-    pub fn has_a_limit(&self, stack: StackId) -> bool {
-        self.stacks.get(usize::from(stack.number())).is_some_and(Stack::has_a_limit)
-    }
-
-    /// The stack's budget, to read.
-    #[must_use]
-    pub fn budget(&self, stack: StackId) -> Option<&dyn Budget> {
-        self.policies.objects.budget(self.stacks.get(usize::from(stack.number()))?.budget?)
-    }
-
-    /// After how long hedges of this stack and key start now, where that is measured and known.
-    #[must_use]
-    pub fn pace(&self, stack: StackId, key: Key, now: HostTime) -> Option<Duration> {
-        let pace = self.policies.objects.pace(self.stacks.get(usize::from(stack.number()))?.pace?)?;
-        pace.read(key, self.instant(now))
-    }
-
-    /// Pays from a shared budget for something that no stack sends, and answers at once: whether it may be done.
-    pub fn spend(&mut self, budget: ObjectId, key: Key, now: HostTime) -> bool {
-        let mut verb = self.open(now, 0);
-        let mut is_paid = self.policies.spend(budget, key, verb.now);
-        if !is_paid && self.calls.may_have_ended(verb.now) {
-            self.end_leases(NOBODY, usize::MAX, &mut verb);
-            is_paid = self.policies.spend(budget, key, verb.now);
-        }
-        if !is_paid {
-            self.policies.tell_unpaid(budget, key, verb.now);
-        }
-        is_paid
-    }
-
-    /// The stack's gate or budget of this kind, its own or shared; the outermost, where it has several.
-    #[must_use]
-    pub fn object(&self, stack: StackId, kind: Kind) -> Option<ObjectId> {
-        let is_it = |object: &ObjectId| self.policies.objects.get(*object).is_some_and(|object| object.kind() == kind);
-        self.stacks.get(usize::from(stack.number()))?.objects.iter().copied().find(is_it)
-    }
-
-    /// Writes what there is to read of a gate or a budget about a key, in the order of [`Kind::figures`]; `false` where
-    /// there is no such object.
-    pub fn read(&self, object: ObjectId, key: Key, now: HostTime, out: &mut [f64]) -> bool {
-        let Some(object) = self.policies.objects.get(object) else { return false };
-        object.write_figures(key, self.instant(now), &mut Figures::new(out));
-        true
-    }
-
-    /// A stack's gate of this type, to read.
-    #[must_use]
-    pub fn gate<G: Gate>(&self, stack: StackId) -> Option<&G> {
-        let stack = self.stacks.get(usize::from(stack.number()))?;
-        stack.gates.iter().find_map(|object| {
-            let (_, gate) = self.policies.objects.gate(*object)?;
-            (gate as &dyn Any).downcast_ref()
-        })
-    }
-
-    /// A stack's gate of this type, to operate, with what a gate is lent. The operator's reading of the clock counts as
-    /// one of the host's.
-    pub fn operate<G: Gate, T>(
-        &mut self,
-        stack: StackId,
-        now: HostTime,
-        random: u64,
-        act: impl FnOnce(&mut G, &mut Cx<'_>) -> T,
-    ) -> Option<T> {
-        // Counts even where nothing is found; read again, it is the same instant.
-        self.clock.read(now);
-        let gates = &self.stacks.get(usize::from(stack.number()))?.gates;
-        let is_one = |object: &ObjectId| {
-            self.policies.objects.gate(*object).is_some_and(|(_, gate)| (gate as &dyn Any).is::<G>())
-        };
-        let object = *gates.iter().find(|object| is_one(object))?;
-        self.operate_on(object, now, random, act)
-    }
-
-    /// The same of a gate by its number, if it is of this type.
-    pub fn operate_on<G: Gate, T>(
-        &mut self,
-        object: ObjectId,
-        now: HostTime,
-        random: u64,
-        act: impl FnOnce(&mut G, &mut Cx<'_>) -> T,
-    ) -> Option<T> {
-        let mut verb = self.open(now, random);
-        let (gate, mut cx) = self.policies.lend(object, None, &mut verb)?;
-        let gate: &mut dyn Any = gate;
-        Some(act(gate.downcast_mut()?, &mut cx))
-    }
-
-    /// The engine's own time for a reading that is not a verb's: nothing moves.
-    #[must_use]
-    pub fn instant(&self, now: HostTime) -> Instant {
-        let mut clock = self.clock;
-        clock.read(now)
     }
 }
 

@@ -225,22 +225,23 @@ impl<S> Keyed<S> {
         self.place(key).get_or_insert_with(|| Box::new(fresh()))
     }
 
-    // One copy, or each caller carries one of its own into the artifact.
-    #[inline(never)]
     fn place(&mut self, key: Key) -> &mut Option<Box<S>> {
-        let index = key.index().min((MAX_KEYS + RESERVED) as usize);
-        while self.states.len() <= index {
-            self.grow();
+        let index = key.index().min(KEYS);
+        if self.states.len() <= index {
+            self.grow(index);
         }
         &mut self.states[index]
     }
 
     #[cold]
-    fn grow(&mut self) {
-        if self.states.len() == self.states.capacity() {
-            self.states.reserve_exact(GROWTH);
+    #[inline(never)]
+    fn grow(&mut self, index: usize) {
+        while self.states.len() <= index {
+            if self.states.len() == self.states.capacity() {
+                self.states.reserve_exact(GROWTH);
+            }
+            self.states.push(None);
         }
-        self.states.push(None);
     }
 
     /// Back to the pristine state.

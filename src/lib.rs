@@ -64,6 +64,7 @@ pub mod config;
 #[macro_use]
 pub mod figure;
 
+mod any_gate;
 mod call;
 mod decision;
 mod engine;

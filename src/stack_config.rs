@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 
+use crate::any_gate::AnyGate;
 use crate::config::{self, Config, ConfigError, OptionSpec};
 use crate::figure::FigureSpec;
 use crate::id::ObjectId;
@@ -54,7 +55,10 @@ macro_rules! stack_config {
                     $(Kind::$GateKind => match self.$gate {
                         None => Ok(None),
                         Some(Part::Shared(object)) => Ok(Some(BuiltGate::Shared(object))),
-                        Some(Part::Own(config)) => Ok(Some(BuiltGate::Own(Box::new($module::$Gate::new(config)?)))),
+                        Some(Part::Own(config)) => {
+                            let gate = AnyGate::$GateKind(Box::new($module::$Gate::new(config)?));
+                            Ok(Some(BuiltGate::Own(gate)))
+                        }
                     },)*
                     _ => Ok(None),
                 }
@@ -199,7 +203,7 @@ impl<C: Config + Default> Slot for Option<Part<C>> {
 }
 
 pub(crate) enum BuiltGate {
-    Own(Box<dyn Gate>),
+    Own(AnyGate),
     Shared(ObjectId),
 }
 

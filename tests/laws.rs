@@ -64,6 +64,32 @@ fn hedges_at_a_measured_pace_keep_the_laws() {
 }
 
 #[test]
+fn the_lane_of_the_call_that_nobody_stops_is_the_step() {
+    for draw in [Plan::registered, Plan::with_gates, Plan::paced] {
+        for seed in 0..300 {
+            let (world, _) = live(seed, draw(&mut Rng::new(seed)), &|engine| Box::new(engine));
+            if let Err(violation) = world.goes_by_step(&|engine, _| Box::new(engine)) {
+                panic!("{}", world.told(seed, &violation));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lane_that_is_not_the_step_is_caught_by_its_decisions_its_events_or_what_it_leaves() {
+    for defect in [Defect::ForgetsToDrop, Defect::TellsThePast, Defect::HidesTheEnd, Defect::RefusesWithATrace] {
+        let caught = (0..200).any(|seed| {
+            let (world, _) = live(seed, Plan::with_gates(&mut Rng::new(seed)), &|engine| Box::new(engine));
+            let wrap = |engine, has_lane| -> Box<dyn Verbs> {
+                Box::new(BrokenEngine::new(engine, if has_lane { defect } else { Defect::None }))
+            };
+            world.goes_by_step(&wrap).is_err()
+        });
+        assert!(caught, "nobody saw {defect:?}");
+    }
+}
+
+#[test]
 fn the_worlds_see_every_answer_and_every_event() {
     let mut seen = BTreeSet::new();
     for seed in 0..600 {

@@ -3,13 +3,14 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use crate::any_gate::AnyGate;
 use crate::config::ConfigError;
 use crate::figure::Figures;
 use crate::id::ObjectId;
 use crate::key::Key;
-use crate::policy::budget::Budget;
+use crate::policy::Kind;
+use crate::policy::budget::AnyBudget;
 use crate::policy::hedge::Pace;
-use crate::policy::{Gate, Kind};
 use crate::snapshot::{Damaged, Reader, Writer};
 use crate::time::Instant;
 
@@ -18,8 +19,8 @@ pub(crate) struct Arena {
 }
 
 pub(crate) enum Object {
-    Gate(Kind, Box<dyn Gate>),
-    Budget(Box<dyn Budget>),
+    Gate(Kind, AnyGate),
+    Budget(AnyBudget),
     Pace(Box<Pace>),
 }
 
@@ -32,11 +33,11 @@ impl Arena {
         self.objects.len()
     }
 
-    pub fn add_gate(&mut self, kind: Kind, gate: Box<dyn Gate>) -> Result<ObjectId, ConfigError> {
+    pub fn add_gate(&mut self, kind: Kind, gate: AnyGate) -> Result<ObjectId, ConfigError> {
         self.add(kind, Object::Gate(kind, gate))
     }
 
-    pub fn add_budget(&mut self, budget: Box<dyn Budget>) -> Result<ObjectId, ConfigError> {
+    pub fn add_budget(&mut self, budget: AnyBudget) -> Result<ObjectId, ConfigError> {
         self.add(Kind::Budget, Object::Budget(budget))
     }
 
@@ -61,23 +62,23 @@ impl Arena {
         self.objects.get_mut(usize::from(object.number()))
     }
 
-    pub fn gate(&self, object: ObjectId) -> Option<(Kind, &dyn Gate)> {
+    pub fn gate(&self, object: ObjectId) -> Option<(Kind, &AnyGate)> {
         match self.get(object)? {
-            Object::Gate(kind, gate) => Some((*kind, gate.as_ref())),
+            Object::Gate(kind, gate) => Some((*kind, gate)),
             _ => None,
         }
     }
 
-    pub fn budget(&self, object: ObjectId) -> Option<&dyn Budget> {
+    pub fn budget(&self, object: ObjectId) -> Option<&AnyBudget> {
         match self.get(object)? {
-            Object::Budget(budget) => Some(budget.as_ref()),
+            Object::Budget(budget) => Some(budget),
             _ => None,
         }
     }
 
-    pub fn budget_mut(&mut self, object: ObjectId) -> Option<&mut dyn Budget> {
+    pub fn budget_mut(&mut self, object: ObjectId) -> Option<&mut AnyBudget> {
         match self.get_mut(object)? {
-            Object::Budget(budget) => Some(budget.as_mut()),
+            Object::Budget(budget) => Some(budget),
             _ => None,
         }
     }

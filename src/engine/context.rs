@@ -27,8 +27,6 @@ pub(super) struct Context<'a> {
 
 /// What a verb brings to a call.
 pub(super) enum Input<'a> {
-    /// It begins.
-    Begins,
     /// An attempt has ended.
     Ended(AttemptNumber, &'a Outcome),
     /// Its instant has come, or a hint did.
@@ -69,10 +67,6 @@ impl Context<'_> {
                 self.heartbeat()
             }
             (Want::Held, _) => self.heartbeat(),
-            (_, Input::Begins) => {
-                self.start_round(self.now());
-                self.step()
-            }
             (_, Input::Ended(attempt, outcome)) => {
                 self.attempt_ended(attempt, outcome);
                 self.step()

@@ -179,10 +179,16 @@ impl Context<'_> {
     /// The call ends without a result.
     pub fn rejected(&mut self, rejection: Rejection, retry_at: Option<Instant>) -> Transition {
         self.leave_lines();
-        self.give_up_running(None);
+        if self.call.running.and(self.call.kept) != Slots::NONE {
+            self.give_up_running(None);
+        }
         self.policies.refund(self.stack, self.call);
-        self.count_unsent();
-        self.count().refuse(rejection.reason);
+        let is_unsent = self.call.sent == 0;
+        let counts = self.count();
+        if is_unsent {
+            counts.call();
+        }
+        counts.refuse(rejection.reason);
         if rejection.reason == RefusalReason::Oversized {
             let permits = self.call.facts.cost;
             self.tell(Some(rejection.policy), || What::Oversized { permits });
@@ -227,7 +233,7 @@ impl Context<'_> {
         Transition::Over(Step::Done { attempt, reason, held: false }, Instant::NEVER)
     }
 
-    fn tell_done(&mut self, reason: StopReason) {
+    pub fn tell_done(&mut self, reason: StopReason) {
         let (attempts, elapsed) = (self.call.sent, self.verb.host.since(self.call.started));
         self.tell(None, || What::Done { reason, attempts, elapsed });
     }

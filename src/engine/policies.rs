@@ -1,5 +1,6 @@
 //! The policies as attempts use them: the gates, the budget and the pace of their stack.
 
+use crate::any_gate::AnyGate;
 use crate::call::{Attempt, Call};
 use crate::decision::Rejection;
 use crate::engine::arena::{Arena, Object};
@@ -8,9 +9,9 @@ use crate::event::{Event, EventLog, What};
 use crate::id::{ObjectId, StackId};
 use crate::key::Key;
 use crate::outcome::{Outcome, Verdict};
-use crate::policy::budget::{Budget, Counts, Receipt};
+use crate::policy::budget::{AnyBudget, Budget, Counts, Receipt};
 use crate::policy::hedge::{Pace, Ran};
-use crate::policy::{Answer, Asker, Cx, Ended, Gate, Kind, Note, Woken};
+use crate::policy::{Answer, Asker, Cx, Ended, Kind, Note, Woken};
 use crate::random::Rng;
 use crate::time::{Duration, HostTime, Instant};
 
@@ -52,11 +53,11 @@ impl Policies {
         object: ObjectId,
         stack: Option<StackId>,
         verb: &'a mut Verb,
-    ) -> Option<(&'a mut dyn Gate, Cx<'a>)> {
+    ) -> Option<(&'a mut AnyGate, Cx<'a>)> {
         let Self { objects, log, woken } = self;
         match objects.get_mut(object)? {
             Object::Gate(kind, gate) => {
-                Some((gate.as_mut(), Cx { now: verb.now, rng: &mut verb.rng, log, woken, stack, policy: *kind }))
+                Some((gate, Cx { now: verb.now, rng: &mut verb.rng, log, woken, stack, policy: *kind }))
             }
             _ => None,
         }
@@ -69,7 +70,7 @@ impl Policies {
         gates: &[ObjectId],
         stack: StackId,
         verb: &mut Verb,
-        mut act: impl FnMut(usize, &mut dyn Gate, &mut Cx<'_>),
+        mut act: impl FnMut(usize, &mut AnyGate, &mut Cx<'_>),
     ) {
         let Self { objects, log, woken } = self;
         // One for all, each gate's kind put in before its call: with `lend` for each a call of every policy costs 4 % more.
@@ -77,7 +78,7 @@ impl Policies {
         for (slot, object) in gates.iter().enumerate() {
             if let Some(Object::Gate(kind, gate)) = objects.get_mut(*object) {
                 cx.policy = *kind;
-                act(slot, gate.as_mut(), &mut cx);
+                act(slot, gate, &mut cx);
             }
         }
     }
@@ -200,7 +201,7 @@ impl Policies {
         call: &mut Call,
         attempt: usize,
         verb: &mut Verb,
-        mut act: impl FnMut(&mut dyn Gate, Key, &mut Note, &mut Cx<'_>),
+        mut act: impl FnMut(&mut AnyGate, Key, &mut Note, &mut Cx<'_>),
     ) {
         let key = call.key;
         let Some(Attempt { notes, .. }) = call.attempts.get_mut(attempt) else { return };
@@ -233,7 +234,7 @@ impl Policies {
 
 /// The budget.
 impl Policies {
-    fn budget_of(&mut self, stack: &Stack) -> Option<&mut dyn Budget> {
+    fn budget_of(&mut self, stack: &Stack) -> Option<&mut AnyBudget> {
         self.objects.budget_mut(stack.budget?)
     }
 
@@ -269,7 +270,7 @@ impl Policies {
         if let Some(receipt) = budget.withdraw(call.key, after, now) {
             return Ok(Some(receipt));
         }
-        let (counts, again) = (budget.counts(call.key, now), wait(budget, call.key, after, now));
+        let (counts, again) = (budget.counts(call.key, now), wait(&**budget, call.key, after, now));
         self.tell_exhausted(Some(call.stack), call.key, (counts, again), now);
         Err(again)
     }
@@ -282,7 +283,7 @@ impl Policies {
     /// Such a budget has said no.
     pub fn tell_unpaid(&mut self, budget: ObjectId, key: Key, now: Instant) {
         if let Some(budget) = self.objects.budget_mut(budget) {
-            let told = (budget.counts(key, now), wait(budget, key, None, now));
+            let told = (budget.counts(key, now), wait(&**budget, key, None, now));
             self.tell_exhausted(None, key, told, now);
         }
     }

@@ -1,16 +1,16 @@
 //! Stacks: parsed configurations, and how many calls each has seen.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use crate::any_gate::AnyGate;
 use crate::call::Facts;
 use crate::config::{ConfigError, ConfigReason, NO_OPTION};
 use crate::decision::MAX_ATTEMPTS;
 use crate::engine::arena::Arena;
 use crate::id::ObjectId;
-use crate::policy::budget::{self, Budget};
+use crate::policy::budget::{self, AnyBudget};
 use crate::policy::retry::{self, Retry};
-use crate::policy::{Gate, Kind, MAX_GATES, attempt_timeout, deadline, hedge};
+use crate::policy::{Kind, MAX_GATES, attempt_timeout, deadline, hedge};
 use crate::stack_config::{BuiltGate, Part, StackConfig};
 use crate::time::{Duration, Instant};
 
@@ -47,7 +47,7 @@ impl Stack {
         let budget = find_budget(&config, &retry, arena)?;
         let pace = config.hedge.and_then(hedge::Pace::new).map(|pace| arena.add_pace(pace)).transpose()?;
         let gates = find_gates(&config, arena)?;
-        let any = |holds: fn(&dyn Gate) -> bool| {
+        let any = |holds: fn(&AnyGate) -> bool| {
             gates.iter().any(|object| arena.gate(*object).is_some_and(|(_, gate)| holds(gate)))
         };
         let holds_until_body = any(|gate| gate.holds_until_body());
@@ -105,8 +105,8 @@ fn find_budget(config: &StackConfig, retry: &Retry, arena: &mut Arena) -> Result
 
 /// A part that is built to be shared.
 pub(crate) enum SharedPart {
-    Gate(Box<dyn Gate>),
-    Budget(Box<dyn Budget>),
+    Gate(AnyGate),
+    Budget(AnyBudget),
 }
 
 /// Builds the gate or the budget of this kind from a configuration, for several stacks.

@@ -133,19 +133,25 @@ impl Context<'_> {
             self.share_overflow_key();
         }
         let mut asker = asker(self.call, self.now());
-        match self.policies.ask(&self.stack.gates, self.call, &mut asker, self.verb.now) {
+        let said = self.policies.ask(&self.stack.gates, self.call, &mut asker, self.verb.now);
+        self.told(said, &mut asker)
+    }
+
+    /// Does what the gates have said.
+    pub fn told(&mut self, said: Asked, asker: &mut Asker) -> Transition {
+        match said {
             Asked::Pass => self.send(asker),
             _ if self.leases_may_have_ended => Transition::Blocked,
             Asked::Wait(until) => self.stand_in_line(asker, until),
             Asked::Reject { by, rejection, retry_at } => {
-                self.policies.refused(by, self.call, &asker, self.verb);
+                self.policies.refused(by, self.call, asker, self.verb);
                 self.refused(rejection, retry_at)
             }
         }
     }
 
     /// Every gate said pass: the attempt takes what it needs and starts.
-    fn send(&mut self, mut asker: Asker) -> Transition {
+    fn send(&mut self, asker: &mut Asker) -> Transition {
         let is_hedge = self.call.want == Want::Hedge;
         if is_hedge && self.may_be_spent_on_the_lost(None) {
             return Transition::Blocked;
@@ -162,7 +168,7 @@ impl Context<'_> {
         };
         self.settle_key();
         let Some(slot) = self.call.running.and(self.call.kept).vacant() else { return self.wait() };
-        self.policies.take(&self.stack.gates, self.call, slot, &mut asker, self.verb);
+        self.policies.take(&self.stack.gates, self.call, slot, asker, self.verb);
         let is_first = self.call.sent == 0;
         if is_first && !self.call.facts.counted {
             self.call.is_counted = true;
@@ -195,7 +201,7 @@ impl Context<'_> {
         Transition::Goes(Step::Send(number), next_instant(self.call))
     }
 
-    fn plan_hedge(&mut self) {
+    pub fn plan_hedge(&mut self) {
         let Self { call, stack, policies, verb, .. } = self;
         call.hedge_at = match stack.hedge_after(&call.facts, call.hedges) {
             Some(after) => verb.now + policies.pace(stack, call.key, verb.now).unwrap_or(after),
@@ -216,14 +222,14 @@ impl Context<'_> {
         self.wait()
     }
 
-    fn stand_in_line(&mut self, mut asker: Asker, until: Instant) -> Transition {
+    fn stand_in_line(&mut self, asker: &mut Asker, until: Instant) -> Transition {
         self.settle_key();
         if !self.call.waiting.is_on() {
             self.call.waiting = Waiting { since: self.now(), ..Waiting::NOWHERE };
         }
         // A gate that names an instant that has come would make hosts spin; one that lies ahead is exact.
         self.call.waiting.until = if until > self.now() { until } else { self.now() + SHORTEST_WAIT };
-        self.policies.stand(&self.stack.gates, self.call, &mut asker, self.verb);
+        self.policies.stand(&self.stack.gates, self.call, asker, self.verb);
         self.wait()
     }
 
@@ -231,6 +237,9 @@ impl Context<'_> {
     fn refused(&mut self, rejection: Rejection, retry_at: Option<Instant>) -> Transition {
         if self.call.want == Want::Hedge {
             return self.hedge_is_off();
+        }
+        if !self.stack.retry.repeats_refusals() {
+            return self.rejected(rejection, retry_at);
         }
         let retry_after = retry_at.map(|at| at.since(self.now()));
         let refusal = Outcome { retry_after, ..Outcome::new(Verdict::Rejected) };

@@ -45,6 +45,12 @@ impl Slots {
         if self.line.cost_ahead(place, owed, now, free) < free {
             return Told::Pass;
         }
+        self.stop(bounds, place, since, now)
+    }
+
+    /// There is none.
+    #[inline(never)]
+    fn stop(&self, bounds: Bounds, place: Option<u32>, since: Instant, now: Instant) -> Told {
         if place.is_none() && self.line.len() >= bounds.queue {
             return Told::Full;
         }

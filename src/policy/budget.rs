@@ -10,10 +10,12 @@ use crate::ratio::Ratio;
 use crate::snapshot::{Damaged, Reader, Writer};
 use crate::time::{Duration, Instant};
 
+pub(crate) use any::AnyBudget;
 pub use concurrency::ConcurrencyBudget;
 pub use ratio::RetryBudget;
 pub use tokens::TokenBudget;
 
+mod any;
 mod concurrency;
 mod ratio;
 mod reserve;
@@ -214,12 +216,12 @@ impl Config {
 }
 
 /// The budget that a configuration asks for.
-pub(crate) fn build(mut config: Config) -> Result<Box<dyn Budget>, ConfigError> {
+pub(crate) fn build(mut config: Config) -> Result<AnyBudget, ConfigError> {
     config.check()?;
     Ok(match config.kind {
-        Counting::Ratio | Counting::Wallet => Box::new(RetryBudget::of(&config)),
-        Counting::Concurrency => Box::new(ConcurrencyBudget::of(&config)),
-        _ => Box::new(TokenBudget::of(&config)?),
+        Counting::Ratio | Counting::Wallet => AnyBudget::Ratio(Box::new(RetryBudget::of(&config))),
+        Counting::Concurrency => AnyBudget::Concurrency(Box::new(ConcurrencyBudget::of(&config))),
+        _ => AnyBudget::Tokens(Box::new(TokenBudget::of(&config)?)),
     })
 }
 

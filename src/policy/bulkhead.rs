@@ -136,8 +136,9 @@ impl Gate for Bulkhead {
     fn settle(&mut self, _key: Key, _note: &mut Note, _ended: &Ended, _cx: &mut Cx<'_>) {}
 
     fn release(&mut self, key: Key, note: &mut Note, cx: &mut Cx<'_>) {
-        let (slots, bounds) = self.slots(key);
-        slotted::release(slots, bounds, note, cx);
+        if let Some(slots) = self.lanes.get_mut(key) {
+            slotted::release(slots, self.config.bounds(), note, cx);
+        }
     }
 
     fn join(&mut self, asker: &Asker, _cx: &mut Cx<'_>) -> Place {

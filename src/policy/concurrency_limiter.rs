@@ -135,8 +135,10 @@ impl Gate for ConcurrencyLimiter {
     }
 
     fn release(&mut self, key: Key, note: &mut Note, cx: &mut Cx<'_>) {
-        let (slots, bounds) = self.slots(key, cx.now);
-        slotted::release(slots, bounds, note, cx);
+        if let Some(lane) = self.lanes.get_mut(key) {
+            let bounds = lane.bounds(&self.config, cx.now);
+            slotted::release(&mut lane.slots, bounds, note, cx);
+        }
     }
 
     fn join(&mut self, asker: &Asker, cx: &mut Cx<'_>) -> Place {

@@ -39,6 +39,9 @@ options! {
 pub struct RateLimiter {
     config: Config,
     burst: u32,
+    /// The price of a burst, and after how long any bucket holds as much.
+    full: u64,
+    fills_in: Duration,
     buckets: Keyed<Bucket>,
 }
 
@@ -82,7 +85,9 @@ impl RateLimiter {
             let interval = const { Config::position("interval") };
             return Err(ConfigError::conflict(Config::KIND, interval, given, 1.0, longest));
         }
-        Ok(Self { config, burst, buckets: Keyed::default() })
+        let full = u64::from(burst) * config.interval.as_nanos();
+        let fills_in = Duration::from_nanos(full.div_ceil(u64::from(config.rate.max(1))));
+        Ok(Self { config, burst, full, fills_in, buckets: Keyed::default() })
     }
 
     /// How it is configured.
@@ -128,16 +133,18 @@ impl RateLimiter {
 
 /// Credit.
 impl RateLimiter {
+    /// Of no more permits than a burst, so that it fits: on wasm32 a product that may not fit is a call.
     fn price(&self, permits: u32) -> u64 {
-        u64::from(permits).saturating_mul(self.config.interval.as_nanos())
+        u64::from(permits.min(self.burst)) * self.config.interval.as_nanos()
     }
 
     fn credit(&self, bucket: Option<&Bucket>, now: Instant) -> u64 {
-        let full = self.price(self.burst);
-        bucket.map_or(full, |bucket| {
-            let earned = now.since(bucket.at).as_nanos().saturating_mul(u64::from(self.config.rate));
-            bucket.credit.saturating_add(earned).min(full)
-        })
+        let Some(bucket) = bucket else { return self.full };
+        let span = now.since(bucket.at);
+        if span >= self.fills_in {
+            return self.full;
+        }
+        bucket.credit.saturating_add(span.as_nanos() * u64::from(self.config.rate)).min(self.full)
     }
 
     /// After how long this credit is enough for so many permits, however many more than a burst they are:
@@ -145,7 +152,7 @@ impl RateLimiter {
     fn until(&self, credit: u64, permits: u64) -> Duration {
         let (rate, interval) = (u64::from(self.config.rate.max(1)), self.config.interval.as_nanos());
         // Mostly it is, and then nothing need be divided.
-        if permits.saturating_mul(interval) <= credit {
+        if permits <= u64::from(self.burst) && permits * interval <= credit {
             return Duration::ZERO;
         }
         let whole = (permits / rate).saturating_mul(interval);
@@ -183,6 +190,9 @@ impl RateLimiter {
         let Some(bucket) = self.buckets.get(asker.key) else { return now };
         let Bucket { line, .. } = bucket;
         let credit = self.credit(Some(bucket), now);
+        if line.len() == 0 && self.price(asker.cost) <= credit {
+            return now;
+        }
         let place = asker.place.map(|place| place.0);
         let turn = place.map_or(Instant::NEVER, |place| line.turn(place));
         let own = u64::from(asker.cost);
@@ -291,7 +301,7 @@ impl Gate for RateLimiter {
 
     /// A bucket that is forgotten is full again.
     fn is_busy(&self, key: Key, now: Instant) -> bool {
-        self.credit(self.buckets.get(key), now) < self.price(self.burst) || self.waiters(key) > 0
+        self.credit(self.buckets.get(key), now) < self.full || self.waiters(key) > 0
     }
 
     fn forget(&mut self, key: Key) {
@@ -303,7 +313,7 @@ impl Gate for RateLimiter {
     }
 
     fn save(&self, now: Instant, out: &mut Writer) {
-        let full = self.price(self.burst);
+        let full = self.full;
         let credits = self.buckets.iter().map(|(key, bucket)| (key, self.credit(Some(bucket), now)));
         out.list(credits.filter(|(_, credit)| *credit < full), |out, (key, credit)| {
             out.key(key);
@@ -317,7 +327,7 @@ impl Gate for RateLimiter {
             let mut input = *input;
             for _ in 0..input.keys()? {
                 let (key, credit) = (input.key()?, input.u64()?);
-                if credit >= self.price(self.burst) {
+                if credit >= self.full {
                     return Err(Damaged);
                 }
                 if is_sound && key != Key::NEW {

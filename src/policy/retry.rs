@@ -136,6 +136,11 @@ impl Retry {
         Next::Again { delay, backoff }
     }
 
+    /// Whether refusals of the stack's own gates are repeated.
+    pub(crate) fn repeats_refusals(&self) -> bool {
+        self.config.retry_refusals
+    }
+
     fn forbids(&self, round: &Round<'_>) -> Option<StopReason> {
         let Round { facts, outcome, .. } = round;
         let refused = outcome.verdict == Verdict::Rejected;

@@ -186,7 +186,7 @@ impl Throttler {
         let record = self.records.entry(key, Record::default);
         record.counts.roll(cx.now, self.period);
         record.counts.add_each(cx.now, [1, accepts]);
-        let [requests, accepts] = record.counts.sums(cx.now, self.period);
+        let [requests, accepts] = record.counts.latest();
         let rate = self.config.rate(requests, accepts);
         if is_news(record.told, rate) {
             record.told = rate;
@@ -200,7 +200,7 @@ impl Throttler {
 impl Config {
     /// `requests − K·accepts`, in millionths, at least nothing.
     fn excess(&self, requests: u32, accepts: u32) -> u64 {
-        let tolerated = u64::from(self.multiplier.millionths()).saturating_mul(u64::from(accepts));
+        let tolerated = u64::from(self.multiplier.millionths()) * u64::from(accepts);
         (u64::from(requests) * MILLION).saturating_sub(tolerated)
     }
 
@@ -219,7 +219,9 @@ impl Config {
         if requests < self.min_requests {
             return Ratio::ZERO;
         }
-        let millionths = self.excess(requests, accepts) / (u64::from(requests) + 1);
+        let excess = self.excess(requests, accepts);
+        // Mostly there is none, and then nothing need be divided.
+        let millionths = if excess == 0 { 0 } else { excess / (u64::from(requests) + 1) };
         Ratio::from_millionths(millionths as u32).min(self.max_rejection)
     }
 }

@@ -55,7 +55,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("policy", &["decision", "event", "figure", "id", "key", "outcome", "random", "registry", "snapshot", "time"]),
     // What builds policies knows them all by name.
-    ("stack_config", &["config", "figure", "id", "own_limits", "policy", "registry", "time"]),
+    ("any_gate", &["key", "policy", "time"]),
+    ("stack_config", &["any_gate", "config", "figure", "id", "own_limits", "policy", "registry", "time"]),
     // What a host in Rust keeps beside its engine.
     ("names", &["decision", "engine", "key", "snapshot"]),
     // The engine knows them all, gates through the registry only.

@@ -9,7 +9,8 @@ use forbear::policy::circuit_breaker::StateWord;
 use forbear::policy::{Answer, Asker, Cx, Ended, Gate, Note, Place};
 use forbear::snapshot::{Damaged, Reader, Writer};
 use forbear::{
-    CallId, Decision, Duration, Engine, Facts, HostTime, Instant, Key, Outcome, RefusalReason, StackId, Step, Verdict,
+    CallId, Decision, Duration, Engine, Facts, HostTime, Instant, Key, Outcome, RefusalReason, StackId, Step,
+    StopReason, Verdict,
 };
 
 use crate::verbs::{Action, Verbs};
@@ -142,6 +143,8 @@ impl<G: Gate> Gate for BrokenGate<G> {
 /// What is wrong with an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
+    /// Nothing, to stand beside one.
+    None,
     /// Law 1: the call is over, and nobody is told what to give up.
     ForgetsToDrop,
     /// Law 1: answers a wake with the Send that it answered before.
@@ -156,6 +159,8 @@ pub enum Defect {
     SettlesTwice,
     /// Law 4: a settle of nothing is passed over in silence.
     HidesStale,
+    /// Law 7: one way to end a call is silent.
+    HidesTheEnd,
     /// Law 5: calls that nobody speaks for any more are kept alive.
     ForgetsLeases,
     /// Law 6: a refused call was a call after all.
@@ -272,6 +277,7 @@ impl Verbs for BrokenEngine {
     fn event(&mut self) -> Option<Event> {
         let mut event = self.engine.events().pop()?;
         match (self.defect, event.what) {
+            (Defect::HidesTheEnd, What::Done { reason: StopReason::Completed, .. }) => self.event(),
             (Defect::HidesStale, What::Stale { .. }) | (Defect::HidesOverflow, What::CallsFull { .. }) => self.event(),
             (Defect::TellsThePast, _) => {
                 self.count += 1;
@@ -312,6 +318,10 @@ impl Verbs for BrokenEngine {
 
     fn pace(&self, stack: StackId, key: Key, now: HostTime) -> Option<Duration> {
         self.engine.pace(stack, key, now)
+    }
+
+    fn readings(&self, stack: StackId, key: Key, now: Instant) -> String {
+        self.engine.readings(stack, key, now)
     }
 
     fn waiting(&self, stack: StackId, key: Key) -> u32 {

@@ -27,6 +27,8 @@ pub struct Journal {
     pub in_line: BTreeSet<(usize, u16, u64)>,
     /// Who holds what, by gate and note.
     pub holders: BTreeMap<(usize, u32), (u16, u64)>,
+    /// What was said to the gates that only watch, in its order.
+    pub visits: Vec<(usize, &'static str, u16)>,
 }
 
 impl Journal {
@@ -45,6 +47,10 @@ pub struct Pen {
 impl Pen {
     pub fn fault(&self, law: u8, text: &str) {
         self.journal.borrow_mut().faults.push((law, format!("gate {}: {text}", self.gate)));
+    }
+
+    pub fn visited(&self, what: &'static str, key: Key) {
+        self.journal.borrow_mut().visits.push((self.gate, what, key.number()));
     }
 
     pub fn joined(&self, key: Key, call: CallId) {

@@ -24,17 +24,20 @@ impl Spy {
 }
 
 impl Gate for Spy {
-    fn ask(&self, _asker: &Asker, _now: Instant) -> Answer {
+    fn ask(&self, asker: &Asker, _now: Instant) -> Answer {
+        self.pen.visited("ask", asker.key);
         Answer::Pass
     }
 
     fn take(&mut self, asker: &Asker, _cx: &mut Cx<'_>) -> Note {
         self.next += 1;
+        self.pen.visited("take", asker.key);
         self.pen.took(self.next, asker.key, asker.call);
         Note(self.next)
     }
 
     fn settle(&mut self, key: Key, note: &mut Note, ended: &Ended, _cx: &mut Cx<'_>) {
+        self.pen.visited("settle", key);
         // An attempt that outlived its lease has been released and is settled all the same; but only once.
         if note.0 == 0 || note.0 > self.next || !self.settled.insert(note.0) {
             self.pen.fault(4, "an attempt was settled twice");
@@ -44,7 +47,8 @@ impl Gate for Spy {
         }
     }
 
-    fn release(&mut self, _key: Key, note: &mut Note, _cx: &mut Cx<'_>) {
+    fn release(&mut self, key: Key, note: &mut Note, _cx: &mut Cx<'_>) {
+        self.pen.visited("release", key);
         self.pen.gave_back(note.0);
     }
 

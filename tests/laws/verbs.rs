@@ -33,6 +33,8 @@ pub trait Verbs {
     fn circuit(&self, stack: StackId, key: Key, now: Instant) -> Option<StateWord>;
     /// After how long hedges start, where that is measured and known.
     fn pace(&self, stack: StackId, key: Key, now: HostTime) -> Option<Duration>;
+    /// What can be read of a key: its counts, and its budget.
+    fn readings(&self, stack: StackId, key: Key, now: Instant) -> String;
     /// How many wait in the lines of the registered gates.
     fn waiting(&self, stack: StackId, key: Key) -> u32;
     /// How many permits the rate limiter has, if there is one.
@@ -122,6 +124,10 @@ impl Verbs for Engine {
 
     fn pace(&self, stack: StackId, key: Key, now: HostTime) -> Option<Duration> {
         self.pace(stack, key, now)
+    }
+
+    fn readings(&self, stack: StackId, key: Key, now: Instant) -> String {
+        format!("{:?} {:?}", self.metrics(stack, key), self.budget(stack).map(|budget| budget.counts(key, now)))
     }
 
     fn waiting(&self, stack: StackId, key: Key) -> u32 {

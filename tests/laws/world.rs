@@ -20,6 +20,7 @@ use crate::plan::{Built, Plan, below, chance, pick};
 use crate::verbs::{Action, Handle, Op, Player, Said, Verbs, json};
 
 mod endings;
+mod lane;
 mod nothing;
 
 pub struct World {

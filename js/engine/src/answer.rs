@@ -61,9 +61,9 @@ impl Answer {
 
     /// Bits 0–2 what to do, 3–6 the attempt, 7 hints, 8 events, 9 held, 16–31 attempts to drop.
     pub fn give(&mut self, decision: &Decision, now: HostTime, engine: &mut Engine) -> u32 {
-        self.delay_ms = decision.delay_millis(now).map_or(NONE, |millis| millis as f64);
-        self.retry_after_ms = decision.retry_after.map_or(NONE, |wait| wait.as_millis_ceil() as f64);
-        self.call = decision.call.map_or(NONE, |call| call.as_u64() as f64);
+        self.delay_ms = decision.delay_millis(now).map_or(NONE, number);
+        self.retry_after_ms = decision.retry_after.map_or(NONE, |wait| number(wait.as_millis_ceil()));
+        self.call = decision.call.map_or(NONE, |call| number(call.as_u64()));
         let (kind, attempt, held) = match decision.step {
             Step::Send(attempt) => (SEND, attempt, false),
             Step::Wait => (WAIT, 0, false),
@@ -80,7 +80,7 @@ impl Answer {
         };
         self.woken_count = 0;
         for (slot, call) in self.woken.iter_mut().zip(engine.woken()) {
-            *slot = call.as_u64() as f64;
+            *slot = number(call.as_u64());
             self.woken_count += 1;
         }
         let events = !engine.events().is_empty();
@@ -94,7 +94,17 @@ impl Answer {
 
 /// A handle as it came back; what is no handle stands for no call.
 pub fn call_id(number: f64) -> CallId {
-    CallId::from_u64(number as u64)
+    CallId::from_u64(whole(number))
+}
+
+/// A number below 2⁶³, as every handle and every span in milliseconds is. With a sign it is converted in one instruction.
+fn number(whole: u64) -> f64 {
+    whole as i64 as f64
+}
+
+/// The same from the other side; handles and random words are below 2⁵³.
+pub fn whole(number: f64) -> u64 {
+    number as i64 as u64
 }
 
 const SEND: u32 = 0;

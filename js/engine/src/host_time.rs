@@ -19,10 +19,11 @@ impl HostMillis {
         if !millis.is_finite() {
             return HostTime::from_nanos(FIRST as u64);
         }
-        let span = millis - *self.first.get_or_insert(millis);
+        // Within what fits, so that nothing below need be checked: on wasm32 a product that may not fit is a call.
+        let span = (millis - *self.first.get_or_insert(millis)).clamp(-FARTHEST, FARTHEST);
         let whole = span as i64;
         let rest = nearest((span - whole as f64) * NANOS_PER_MILLI);
-        let nanos = FIRST.saturating_add(whole.saturating_mul(NANOS_PER_MILLI as i64)).saturating_add(rest);
+        let nanos = FIRST + whole * NANOS_PER_MILLI as i64 + rest;
         HostTime::from_nanos(nanos.max(0) as u64)
     }
 }
@@ -40,6 +41,8 @@ fn nearest(nanos: f64) -> i64 {
 pub const NANOS_PER_MILLI: f64 = 1e6;
 /// What the first reading stands for: far enough from zero for a clock that is set back by months.
 const FIRST: i64 = 1 << 53;
+/// In milliseconds: about as much as 63 bits of nanoseconds hold above the first reading.
+const FARTHEST: f64 = 9e12;
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ use core::cell::UnsafeCell;
 use forbear::{Decision, Engine, Facts, HostTime, Key, Limits, Repeat, StackConfig, StackId};
 use wasm_bindgen::prelude::*;
 
-use answer::Answer;
+use answer::{Answer, whole};
 use host_time::HostMillis;
 
 mod answer;
@@ -80,7 +80,7 @@ pub fn admit(stack: u32, key: u32, flags: u32, timeout_ms: f64, cost: u32, now: 
         };
         let now = host.time.read(now);
         let (stack, key) = (StackId::from_number(stack as u16), Key::from_number(key as u16));
-        let decision = host.engine.admit(stack, key, facts, now, random as u64);
+        let decision = host.engine.admit(stack, key, facts, now, whole(random));
         if key == Key::NEW {
             let given = decision.call.and_then(|call| host.engine.key_of(call));
             host.answer.key = u32::from(given.unwrap_or(Key::NEW).number());
@@ -111,14 +111,14 @@ pub fn settle(
 ) -> u32 {
     decide(now, |engine, now| {
         let outcome = outcome::read(outcome, host_time::span(retry_after_ms), host_time::span(latency_ms));
-        engine.settle(answer::call_id(call), attempt as u8, outcome, now, random as u64)
+        engine.settle(answer::call_id(call), attempt as u8, outcome, now, whole(random))
     })
 }
 
 /// The timer that was set for the instant asked for has rung.
 #[wasm_bindgen]
 pub fn due(call: f64, now: f64, random: f64) -> u32 {
-    decide(now, |engine, now| engine.due(answer::call_id(call), now, random as u64))
+    decide(now, |engine, now| engine.due(answer::call_id(call), now, whole(random)))
 }
 
 /// An attempt whose call prepares its attempts is really sent now. `flags`: bits 0–1 who may repeat what is sent.
@@ -139,7 +139,7 @@ pub fn body_kept(call: f64) {
 /// A hint came, or the host looks early.
 #[wasm_bindgen]
 pub fn wake(call: f64, now: f64, random: f64) -> u32 {
-    decide(now, |engine, now| engine.wake(answer::call_id(call), now, random as u64))
+    decide(now, |engine, now| engine.wake(answer::call_id(call), now, whole(random)))
 }
 
 /// The caller left, or the body of a held call has ended.
