@@ -60,7 +60,7 @@ impl Site {
     pub fn admit(&mut self, name: Option<&str>) -> Decision {
         let key = name.map_or(Key::WHOLE, |name| self.names.key(name));
         // Nothing is ever repeated here.
-        let facts = Facts { repeat: Repeat::OnlyUnprocessed, replayable: false, droppable: true, ..Facts::default() };
+        let facts = Facts { repeat: Repeat::OnlyUnprocessed, replayable: false, ..Facts::default() };
         let random = self.random.word();
         let decision = self.engine.admit(self.stack, key, facts, now(), random);
         self.names.learn_admitted(name, key, &decision, &self.engine);

@@ -8,7 +8,7 @@ use core::future::{Future, poll_fn};
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
-use forbear::{AttemptNumber, AttemptSet, CallId, Decision, HostTime, Outcome, OwnLimits, Step, Verdict};
+use forbear::{AttemptNumber, AttemptSet, CallId, Decision, Facts, HostTime, Outcome, OwnLimits, Step, Verdict};
 
 use crate::bindings::{ErrorCode, Request, Response};
 #[cfg(feature = "state")]
@@ -20,11 +20,11 @@ mod alone;
 
 /// One request, guarded.
 pub async fn send(request: Request) -> Result<Response, ErrorCode> {
-    let (http, limits) = site::with(|site| (site.http, site.limits))?;
+    let (http, limits, single) = site::with(|site| (site.http, site.limits, site.is_sent_once(&request)))?;
     #[cfg(feature = "state")]
     state::load().await;
     let length = facts::length(&request);
-    let facts = facts::of(&request, length, http.replay);
+    let facts = Facts { single, ..facts::of(&request, length, http.replay) };
     let origin = if http.by_origin { facts::origin(&request) } else { None };
     let started = clock::now();
     let decision = site::with(|site| site.admit(origin.as_deref(), facts))?;

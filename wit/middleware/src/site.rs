@@ -7,9 +7,9 @@ use core::task::{Context, Waker};
 use forbear::{AttemptNumber, CallId, Decision, Engine, Facts, Key, Names, Outcome, OwnLimits, Repeat, Rng, StackId};
 use forbear_wit_shared::single::Single;
 
-use crate::bindings::ErrorCode;
 use crate::bindings::wasi::config::store;
 use crate::bindings::wasi::random::insecure_seed;
+use crate::bindings::{ErrorCode, Request};
 use crate::clock::now;
 #[cfg(feature = "state")]
 use crate::persistence::Persistence;
@@ -27,6 +27,7 @@ pub struct Site {
     sleepers: Vec<Sleeper>,
     pub http: HttpSettings,
     pub limits: OwnLimits,
+    once: String,
     #[cfg(feature = "state")]
     pub persistence: Persistence,
 }
@@ -62,9 +63,15 @@ impl Site {
             sleepers,
             http: settings.http,
             limits,
+            once: settings.once,
             #[cfg(feature = "state")]
             persistence: Persistence::new(settings.state),
         })
+    }
+
+    /// Whether a request says of itself that it is sent once.
+    pub fn is_sent_once(&self, request: &Request) -> bool {
+        !self.once.is_empty() && !request.get_headers().get(&self.once).is_empty()
     }
 
     /// May this call begin?

@@ -27,6 +27,19 @@ test("a POST that nobody called repeatable is sent once", async (t) => {
   assert.equal(upstream.seen.length, 1);
 });
 
+test("a request with the header that the settings name is sent once, whatever it is and whatever comes back", async (t) => {
+  const server = await serveGuarded(t, `${QUICK}hedge.after = 50ms\nonce = x-once`);
+  const headers = { "X-Once": "", "idempotency-key": "7" };
+  for (const [method, answer, expected] of [["GET", status(503), 503], ["POST", status(429), 429], ["PUT", reset, 502], ["GET", slow(200), 200]]) {
+    const upstream = await startUpstream(t, answer, ok);
+    assert.equal((await server.ask(upstream, { method, headers })).status, expected, method);
+    assert.deepEqual(upstream.seen.map(({ headers }) => headers["x-once"]), [""], method);
+  }
+  const upstream = await startUpstream(t, status(503), ok);
+  assert.equal((await server.ask(upstream)).status, 200);
+  assert.equal(upstream.seen.length, 2, "without the header it is repeated");
+});
+
 test("an attempt that takes too long ends, its connection closes, and the next one answers", async (t) => {
   const server = await serveGuarded(t, `${QUICK}attemptTimeout.attempt = 300ms`);
   const upstream = await startUpstream(t, slow(2_000), onceOthersLeft(ok));

@@ -24,6 +24,8 @@ pub struct Settings {
     pub stack: StackConfig,
     /// What is its own.
     pub http: HttpSettings,
+    /// The header that says of a request that it is sent once; empty where none does.
+    pub once: String,
     /// The name under which what was learned is kept, where it is.
     pub state: String,
 }
@@ -49,7 +51,7 @@ pub fn read<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Setti
 
 fn read_as<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, choice: Choice) -> Result<Settings, String> {
     let mut reader = Reader {
-        settings: Settings { stack: StackConfig::OFF, http: HTTP, state: String::from("default") },
+        settings: Settings { stack: StackConfig::OFF, http: HTTP, once: String::new(), state: String::from("default") },
         choice,
         named: Vec::new(),
         off: Vec::new(),
@@ -139,6 +141,9 @@ impl Reader {
             ("refusals", "error") => http.explains = false,
             ("refusals", "response") => http.explains = true,
             ("refusals", _) => return Err(wrong(given, "error or response")),
+            ("once", "off") => self.settings.once = String::new(),
+            ("once", _) if is_field_name(given) => self.settings.once = String::from(given),
+            ("once", _) => return Err(wrong(given, "the name of a header, or off")),
             ("state", "") => return Err(wrong(given, "a name")),
             ("state", _) => self.settings.state = String::from(given),
             // What the gate has read for itself.
@@ -195,6 +200,11 @@ impl Reader {
     }
 }
 
+/// What headers are called, of all that RFC 9110, section 5.6.2 allows.
+fn is_field_name(given: &str) -> bool {
+    !given.is_empty() && given.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
 fn wrong(given: &str, allowed: &str) -> String {
     [" = ", given, ": give ", allowed].concat()
 }
@@ -222,7 +232,7 @@ const MIDDLEWARE: Choice = Choice {
     policies: Kind::ALL,
     // Retry has a budget of its own.
     usual: &[Kind::Deadline, Kind::Retry, Kind::Breaker, Kind::AttemptTimeout],
-    own: &["replay", "key", "refusals", "state"],
+    own: &["replay", "key", "refusals", "once", "state"],
 };
 const BUDGET: &str = "budget";
 const HTTP: HttpSettings = HttpSettings { replay: REPLAY_BYTES, by_origin: true, explains: false };

@@ -16,13 +16,13 @@ fn wrong(text: &str) -> String {
 
 #[test]
 fn without_a_word_the_usual_policies_are_on_with_their_defaults() {
-    let Settings { stack, http, state } = settings("").unwrap();
+    let Settings { stack, http, once, state } = settings("").unwrap();
     assert_eq!(stack.deadline, Some(deadline::Config::default()));
     assert_eq!(stack.retry, Some(retry::Config::default()));
     assert_eq!(stack.breaker, Some(Part::Own(circuit_breaker::Config::default())));
     assert!(stack.attempt_timeout.is_some() && stack.hedge.is_none() && stack.bulkhead.is_none());
     assert_eq!(http, HttpSettings { replay: 65_536, by_origin: true, explains: false });
-    assert_eq!(state, "default");
+    assert_eq!((&*once, &*state), ("", "default"));
 }
 
 #[test]
@@ -41,9 +41,10 @@ fn every_kind_of_value_is_read() {
         replay = 1MiB
         key = none
         refusals = response
+        once = X-Send-Once
         state = shop
     ";
-    let Settings { stack, http, state } = settings(text).unwrap();
+    let Settings { stack, http, once, state } = settings(text).unwrap();
     assert_eq!(stack.deadline.unwrap().total, Duration::from_millis(2_500));
     let repeats = stack.retry.unwrap();
     assert_eq!((repeats.attempts, repeats.budget), (4, false));
@@ -54,7 +55,8 @@ fn every_kind_of_value_is_read() {
     let Some(Part::Own(bulkhead::Config { queue_timeout, .. })) = stack.bulkhead else { panic!() };
     assert_eq!(queue_timeout, Some(Duration::from_millis(250)));
     assert_eq!(http, HttpSettings { replay: 1_048_576, by_origin: false, explains: true });
-    assert_eq!(state, "shop");
+    assert_eq!((&*once, &*state), ("X-Send-Once", "shop"));
+    assert_eq!(settings("once = off").unwrap().once, "");
 }
 
 #[test]
@@ -83,6 +85,10 @@ fn what_is_not_understood_is_refused_by_name_value_and_range() {
     assert_eq!(wrong("retry = yes"), "forbear: retry = yes: give on or off");
     assert_eq!(wrong("key = host"), "forbear: key = host: give origin or none");
     assert_eq!(wrong("refusals = 503"), "forbear: refusals = 503: give error or response");
+    for name in ["", "x once", "x-once:", "x-öfter"] {
+        let told = ["forbear: once = ", name, ": give the name of a header, or off"].concat();
+        assert_eq!(wrong(&["once = ", name].concat()), told);
+    }
     assert_eq!(wrong("state ="), "forbear: state = : give a name");
     assert_eq!(wrong("replay = 1GiB"), "forbear: replay = 1GiB: give a size from 0 to 16MiB");
     assert!(

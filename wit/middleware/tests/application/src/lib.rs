@@ -51,7 +51,7 @@ impl exports::wasi::http::handler::Guest for Application {
         let passed_on = Fields::new();
         for (name, value) in &headers {
             let is_length = name == "content-length" && field("x-streamed").is_none() && field("x-length").is_none();
-            if is_length || name == "idempotency-key" {
+            if is_length || name == "idempotency-key" || name == "x-once" {
                 passed_on.append(name, value).unwrap();
             }
         }
