@@ -104,6 +104,8 @@ pub(crate) struct Call {
     pub in_hand: AttemptSet,
     /// Attempts that the next decision tells the host to give up.
     pub drop: AttemptSet,
+    /// Those of them whose own time was up.
+    pub timed_out: AttemptSet,
     pub attempts: [Attempt; MAX_PARALLEL],
     /// Which of these slots hold an attempt in flight.
     pub running: Slots,

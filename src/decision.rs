@@ -22,6 +22,8 @@ pub struct Decision {
     pub step: Step,
     /// Attempts to give up now: abort those in flight, discard the results in hand.
     pub drop: AttemptSet,
+    /// Those of `drop` whose own time was up, by the attempt timeout. Any other that timed out was ended by the deadline.
+    pub timed_out: AttemptSet,
     /// The one instant, on the clock of this verb's `now`, that the step speaks of.
     pub at: Option<HostTime>,
     /// With [`StopReason::BudgetExceeded`]: after how long the budget would pay, other traffic aside, where it knows.
@@ -30,8 +32,14 @@ pub struct Decision {
 
 impl Decision {
     /// The answer of an engine that does not know the call; also of a host that cannot ask its engine.
-    pub const UNGUARDED: Self =
-        Self { call: None, step: Step::Unguarded, drop: AttemptSet::EMPTY, at: None, retry_after: None };
+    pub const UNGUARDED: Self = Self {
+        call: None,
+        step: Step::Unguarded,
+        drop: AttemptSet::EMPTY,
+        timed_out: AttemptSet::EMPTY,
+        at: None,
+        retry_after: None,
+    };
 
     /// How long from `now` to `at`, in whole milliseconds, rounded up.
     #[must_use]

@@ -284,6 +284,7 @@ impl Engine {
             call: (!matches!(step, Step::Reject(_) | Step::Unguarded)).then_some(call.id),
             step,
             drop: core::mem::take(&mut call.drop),
+            timed_out: core::mem::take(&mut call.timed_out),
             // As the host will read it: as far from this verb's own reading as it is from the engine's now. Who is refused
             // comes again without a timer, so its reading must get there even if it lags.
             at: at.or_none().map(|at| {

@@ -6,7 +6,7 @@ use forbear::policy::budget::{Counting, Counts};
 use forbear::policy::bulkhead::Bulkhead;
 use forbear::policy::circuit_breaker::{CircuitBreaker, StateWord};
 use forbear::policy::{Kind, attempt_timeout, budget, bulkhead, circuit_breaker, deadline, hedge, retry};
-use forbear::{Engine, Facts, Key, Outcome, Part, Ratio, Repeat, StackConfig, StackId, Step, Verdict};
+use forbear::{Decision, Engine, Facts, Key, Outcome, Part, Ratio, Repeat, StackConfig, StackId, Step, Verdict};
 
 use script::{Script, at, failure, ms, success, unavailable};
 
@@ -392,6 +392,20 @@ fn a_deadline_gives_up_all_attempts_of_a_hedged_call() {
     let call = script.admit(stack, at(0), "send 1, until 50");
     script.wake(call, at(50), "send 2, until 100");
     script.wake(call, at(100), "done 1 deadline-exceeded, drop 1 2");
+}
+
+#[test]
+fn a_decision_says_which_attempts_their_own_limit_ended_whatever_the_hosts_clock_says() {
+    let mut script = Script::new();
+    let attempt_timeout = Some(attempt_timeout::Config { attempt: ms(100) });
+    let config = StackConfig { attempt_timeout, deadline: total_of(130), hedge: hedges(2), ..unhurried() };
+    let stack = script.stack(config);
+    let call = script.admit(stack, at(5_000), "send 1, until 5050");
+    script.due(call, at(5_050), "send 2, until 5100");
+    // The timers ring, and the clock has been set back meanwhile: by it no attempt is older than its limit.
+    let told = [at(4_000), at(4_030)].map(|now| script.engine.due(call, now, 7));
+    let sets = told.map(|Decision { drop, timed_out, .. }| (drop.bits(), timed_out.bits()));
+    assert_eq!(sets, [(1 << 1, 1 << 1), (1 << 2, 0)], "its own limit, then the deadline");
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl Calls {
         call.winner = None;
         call.was_once = false;
         call.again = None;
-        call.drop = AttemptSet::EMPTY;
+        (call.drop, call.timed_out) = (AttemptSet::EMPTY, AttemptSet::EMPTY);
         call.running = Slots::NONE;
         call.receipt = None;
         call.is_counted = false;
@@ -206,6 +206,7 @@ impl Call {
         retry_after: None,
         in_hand: AttemptSet::EMPTY,
         drop: AttemptSet::EMPTY,
+        timed_out: AttemptSet::EMPTY,
         attempts: [Attempt::VACANT; crate::call::MAX_PARALLEL],
         running: Slots::NONE,
         kept: Slots::NONE,

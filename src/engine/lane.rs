@@ -27,7 +27,14 @@ impl Engine {
                 let id = context.call.id;
                 self.calls.lease(index, lease_end(at, verb.now));
                 let at = at.or_none().map(|at| verb.host + at.since(verb.now));
-                Decision { call: Some(id), step: Step::Send(FIRST), drop: AttemptSet::EMPTY, at, retry_after: None }
+                Decision {
+                    call: Some(id),
+                    step: Step::Send(FIRST),
+                    drop: AttemptSet::EMPTY,
+                    timed_out: AttemptSet::EMPTY,
+                    at,
+                    retry_after: None,
+                }
             }
             Err(transition) => self.conclude(index, transition, verb),
         }
@@ -50,7 +57,14 @@ impl Engine {
         let id = context.call.id;
         self.calls.end(index);
         let step = Step::Done { attempt: FIRST, reason, held: false };
-        Some(Decision { call: Some(id), step, drop: AttemptSet::EMPTY, at: None, retry_after: None })
+        Some(Decision {
+            call: Some(id),
+            step,
+            drop: AttemptSet::EMPTY,
+            timed_out: AttemptSet::EMPTY,
+            at: None,
+            retry_after: None,
+        })
     }
 }
 

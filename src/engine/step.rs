@@ -45,6 +45,9 @@ impl Context<'_> {
             let Some(Attempt { number, abort_at, .. }) = self.call.attempts.get(slot).copied() else { continue };
             if abort_at <= self.now() && self.call.winner != Some(number) {
                 self.call.drop.insert(number);
+                if abort_at < self.call.deadline {
+                    self.call.timed_out.insert(number);
+                }
                 self.end_attempt(slot, &Outcome { given_up: true, ..Outcome::new(Verdict::Timeout) });
             }
         }

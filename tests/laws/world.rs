@@ -390,9 +390,7 @@ impl World {
         }
         self.judge_bounds()?;
         self.see_pace(op, host);
-        let unguarded =
-            Decision { call: None, step: Step::Unguarded, drop: Default::default(), at: None, retry_after: None };
-        let decision = answer.unwrap_or(unguarded);
+        let decision = answer.unwrap_or(Decision::UNGUARDED);
         self.see(&decision, &events);
         // Snapshots hold ages: of two instants they differ.
         let same = before.filter(|_| now == expected).map(|before| before == self.player.snapshots(host));

@@ -45,10 +45,10 @@ where
     loop {
         match decision.step {
             Step::Send(attempt) => {
-                driver.give_up(decision.drop, true);
+                driver.give_up(decision.drop, true, decision.timed_out);
                 driver.start(attempt, &mut operation);
             }
-            Step::Wait => driver.give_up(decision.drop, true),
+            Step::Wait => driver.give_up(decision.drop, true, decision.timed_out),
             Step::Done { attempt, reason, held } => return driver.done(&decision, attempt, reason, held),
             Step::Reject(rejection) => return driver.refused(&decision, rejection),
             Step::Unguarded => return driver.alone(ended, operation).await,
@@ -65,8 +65,7 @@ where
 }
 
 /// One call. Dropped before its end it leaves: the engine hears of it, and what is in flight is aborted.
-struct Driver<'a, T, E, F> {
-    site: &'a Site,
+struct Driver<T, E, F> {
     /// Its handle, while the engine has something of it.
     call: Option<CallId>,
     key: Option<String>,
@@ -80,13 +79,12 @@ struct Driver<'a, T, E, F> {
     again: Option<Duration>,
 }
 
-impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, E, F> {
-    fn begin(site: &'a Site, Order { key, facts, signal }: Order) -> (Self, Decision) {
+impl<T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<T, E, F> {
+    fn begin(site: &Site, Order { key, facts, signal }: Order) -> (Self, Decision) {
         let (decision, now) = asked(|isolate| isolate.admit(site.stack, key.as_deref(), facts));
         let limits = OwnLimits { total: facts.timeout.into_iter().chain(site.limits.total).min(), ..site.limits };
         let race = Race::new(site.stack, signal.clone());
-        let driver =
-            Self { site, call: decision.call, key, signal, race, started: now, limits, now, sent: 0, again: None };
+        let driver = Self { call: decision.call, key, signal, race, started: now, limits, now, sent: 0, again: None };
         isolate::tell();
         (driver, decision)
     }
@@ -96,9 +94,9 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, 
         self.race.start(attempt, self.call, self.now, operation);
     }
 
-    fn give_up(&mut self, set: AttemptSet, timed_out: bool) {
-        let (site, now) = (self.site, self.now);
-        self.race.give_up(set, |started| timed_out.then(|| cut_by(site, started, now)));
+    /// Gives up the attempts of a set: for lack of time, their own where they are `cut`, or because another one won.
+    fn give_up(&mut self, set: AttemptSet, timed_out: bool, cut: AttemptSet) {
+        self.race.give_up(set, |attempt| timed_out.then(|| limit_in(cut, attempt)));
     }
 
     fn settle(&mut self, attempt: AttemptNumber) -> Decision {
@@ -125,10 +123,10 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, 
         let timed_out = decision.drop.contains(number);
         let mut others = decision.drop;
         others.remove(number);
-        self.give_up(others, timed_out);
+        self.give_up(others, timed_out, decision.timed_out);
         let Some(mut attempt) = self.race.take(number) else { return self.timed_out(Kind::Deadline, number, reason) };
         if timed_out {
-            let policy = cut_by(self.site, attempt.started, self.now);
+            let policy = limit_in(decision.timed_out, number);
             attempt.give_up(Some(policy));
             let reason = if policy == Kind::Deadline { StopReason::DeadlineExceeded } else { reason };
             return self.timed_out(policy, number, reason);
@@ -146,7 +144,7 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, 
 
     fn refused(mut self, decision: &Decision, Rejection { reason, policy }: Rejection) -> Result<T, E> {
         self.call = None;
-        self.give_up(decision.drop, true);
+        self.give_up(decision.drop, true, decision.timed_out);
         if policy == Kind::Deadline && self.sent > 0 {
             let attempt = self.sent;
             return self.timed_out(policy, attempt, StopReason::DeadlineExceeded);
@@ -220,7 +218,7 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, 
                 let (attempt, last) = (self.sent, self.race.discarded.take());
                 let mut late = AttemptSet::EMPTY;
                 self.race.running().for_each(|attempt| late.insert(attempt));
-                self.give_up(late, true);
+                self.give_up(late, true, if cut == Kind::AttemptTimeout { late } else { AttemptSet::EMPTY });
                 self.fail(Error::TimedOut { policy: cut, attempt, last }, None)
             }
         }
@@ -237,7 +235,7 @@ impl<'a, T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Driver<'a, T, 
 
 /// The caller is gone. What ran is no evidence, unless the caller is an outer stack whose time was up: that is a timeout for
 /// whoever stands inside it, or an inner breaker would never see a stalled upstream.
-impl<T, E, F> Drop for Driver<'_, T, E, F> {
+impl<T, E, F> Drop for Driver<T, E, F> {
     fn drop(&mut self) {
         let Some(call) = self.call.take() else { return };
         let reason = self.signal.as_ref().and_then(AbortSignal::reason);
@@ -258,10 +256,7 @@ fn asked(verb: impl FnOnce(&mut Isolate) -> (Decision, HostTime)) -> (Decision, 
     isolate::with(verb).unwrap_or_else(|| (Decision::UNGUARDED, host::now()))
 }
 
-/// Which limit ended an attempt: told by its age, since the engine knows but does not say.
-fn cut_by(site: &Site, started: HostTime, now: HostTime) -> Kind {
-    match site.limits.attempt {
-        Some(limit) if now.since(started) >= limit => Kind::AttemptTimeout,
-        _ => Kind::Deadline,
-    }
+/// Which limit ended an attempt, as the engine says it.
+fn limit_in(cut: AttemptSet, attempt: AttemptNumber) -> Kind {
+    if cut.contains(attempt) { Kind::AttemptTimeout } else { Kind::Deadline }
 }

@@ -112,11 +112,11 @@ impl<T: 'static, E: 'static, F: Future<Output = Ended<T, E>>> Race<T, E, F> {
         Some(self.attempts.swap_remove(place))
     }
 
-    /// Gives up the attempts of a set; `cut` says whose limit one of this age has reached, if it is for that.
-    pub fn give_up(&mut self, set: AttemptSet, cut: impl Fn(HostTime) -> Option<Kind>) {
+    /// Gives up the attempts of a set; `cut` says whose limit one has reached, if it is for that.
+    pub fn give_up(&mut self, set: AttemptSet, cut: impl Fn(AttemptNumber) -> Option<Kind>) {
         for attempt in &mut self.attempts {
             if set.contains(attempt.number) && !matches!(attempt.state, State::GivenUp(_)) {
-                let cut = cut(attempt.started);
+                let cut = cut(attempt.number);
                 self.discarded = attempt.give_up(cut).or(self.discarded.take());
             }
         }

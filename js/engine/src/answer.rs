@@ -19,7 +19,8 @@ pub struct Answer {
     pub policy: u8,
     pub config_kind: u8,
     pub config_option: u8,
-    pub padding: u32,
+    /// Those of the attempts to drop whose own time was up.
+    pub timed_out: u32,
     pub config_min: f64,
     pub config_max: f64,
     pub config_given: f64,
@@ -45,7 +46,7 @@ impl Answer {
         policy: 0,
         config_kind: 0,
         config_option: 0,
-        padding: 0,
+        timed_out: 0,
         config_min: 0.0,
         config_max: 0.0,
         config_given: 0.0,
@@ -78,6 +79,7 @@ impl Answer {
             }
             Step::Unguarded => (UNGUARDED, 0, false),
         };
+        self.timed_out = u32::from(decision.timed_out.bits());
         self.woken_count = 0;
         for (slot, call) in self.woken.iter_mut().zip(engine.woken()) {
             *slot = number(call.as_u64());
@@ -135,6 +137,7 @@ mod tests {
             (offset_of!(Answer, policy), 89),
             (offset_of!(Answer, config_kind), 90),
             (offset_of!(Answer, config_option), 91),
+            (offset_of!(Answer, timed_out), 92),
             (offset_of!(Answer, config_min), 96),
             (offset_of!(Answer, config_max), 104),
             (offset_of!(Answer, config_given), 112),

@@ -83,11 +83,12 @@ export class Race<T> implements Follower {
     const kind = decision & KIND;
     const number = attemptOf(decision);
     const dropped = droppedBy(decision);
+    const cut = dropped === 0 ? 0 : engine.timedOut;
     if (kind === SEND || kind === WAIT) {
       const { delayMs } = engine;
       this.#calm();
       if (delayMs >= 0) this.#arm(delayMs, this.#due); // first, since it may fail
-      this.#drop(dropped, true);
+      this.#drop(dropped, true, cut);
       if (this.#over) return; // whoever heard an abort may have aborted us
       if (kind === SEND) this.#start(number);
       else this.#sleep();
@@ -98,17 +99,17 @@ export class Race<T> implements Follower {
       const last = this.#attempts.find(({ attempt }) => attempt === number);
       const timedOut = (dropped & (1 << number)) !== 0;
       this.#end();
-      this.#drop(dropped & ~(1 << number), timedOut, reason);
+      this.#drop(dropped & ~(1 << number), timedOut, cut);
       if (last === undefined) this.#refuse(this.#timeout(), number, reason);
       else if (last.state === DROPPED) this.#refuse(last.result as TimeoutError, this.#sent, reason);
-      else if (timedOut) this.#timeOut(last, reason);
+      else if (timedOut) this.#timeOut(last, reason, limitIn(cut, last));
       else this.#finish(last, reason, beatMs);
     } else if (kind === REJECT) {
       const { delayMs } = engine;
       const reason = REFUSAL_REASONS[engine.reason]!;
       const policy = POLICIES[engine.policy]!;
       this.#end();
-      this.#drop(dropped, true, reason);
+      this.#drop(dropped, true, cut);
       if (reason === "deadline-exceeded" && this.#sent > 0) return this.#refuse(this.#timeout(), this.#sent, reason);
       const retryAfterMs = delayMs < 0 ? undefined : delayMs;
       const error = new RejectedError({ reason, policy, stackName: stack.name, key: call.key, retryAfterMs, cause: this.#discarded });
@@ -315,7 +316,7 @@ export class Race<T> implements Follower {
     else this.#resolve(given as T);
   }
 
-  #timeOut(attempt: Attempt<T>, reason: StopReason, policy = cutBy(attempt, reason)): void {
+  #timeOut(attempt: Attempt<T>, reason: StopReason, policy: TimeoutError["policy"]): void {
     const error = this.#timeout(attempt, policy);
     if (attempt.state === FULFILLED) discard(attempt.result);
     attempt.abort(error);
@@ -333,11 +334,11 @@ export class Race<T> implements Follower {
     return this.#attempts.filter(({ state }) => state === RUNNING);
   }
 
-  /** Gives up the attempts of a set: for lack of time, or because another one won. */
-  #drop(set: number, timedOut: boolean, reason?: string): void {
+  /** Gives up the attempts of a set: for lack of time, their own where they are `cut`, or because another one won. */
+  #drop(set: number, timedOut: boolean, cut: number): void {
     if (set === 0) return;
     for (const attempt of this.#attempts) {
-      if (set & (1 << attempt.attempt)) this.#giveUp(attempt, () => (timedOut ? this.#timeout(attempt, cutBy(attempt, reason)) : superseded()));
+      if (set & (1 << attempt.attempt)) this.#giveUp(attempt, () => (timedOut ? this.#timeout(attempt, limitIn(cut, attempt)) : superseded()));
     }
     // One that timed out may still be what the call ends with.
     this.#attempts = this.#attempts.filter(({ state, result }) => state !== DROPPED || result instanceof TimeoutError);
@@ -369,13 +370,9 @@ export class Race<T> implements Follower {
   }
 }
 
-/**
- * Which limit ended an attempt. Where the call ends for lack of time it may be either, which is told by the attempt's age, since
- * the engine does not say; anywhere else it was its own, however old it is by a clock that was set back.
- */
-function cutBy<T>({ call, startedAt }: Attempt<T>, reason: string | undefined): TimeoutError["policy"] {
-  const { engine, stack } = call.site;
-  return reason !== "deadline-exceeded" || engine.now - startedAt >= stack.attemptLimitMs ? "attemptTimeout" : "deadline";
+/** Which limit ended an attempt, as the engine says it. */
+function limitIn<T>(cut: number, { attempt }: Attempt<T>): TimeoutError["policy"] {
+  return cut & (1 << attempt) ? "attemptTimeout" : "deadline";
 }
 
 function superseded(): DOMException {

@@ -120,6 +120,11 @@ export class Engine {
     return wait < 0 ? undefined : wait;
   }
 
+  /** Those of the attempts to give up whose own time was up. */
+  get timedOut(): number {
+    return this.#instance!.word(AT.timedOut);
+  }
+
   get reason(): number {
     return this.#instance!.bytes[AT.reason]!;
   }

@@ -10,6 +10,7 @@ export const reason = 88;
 export const policy = 89;
 export const configKind = 90;
 export const configOption = 91;
+export const timedOut = 92;
 export const configMin = 96 / 8;
 export const configMax = 104 / 8;
 export const configGiven = 112 / 8;

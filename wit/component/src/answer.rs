@@ -41,6 +41,7 @@ pub fn tell(engine: &Engine, decision: &forbear::Decision) -> Decision {
     Decision {
         step,
         drop: decision.drop.bits(),
+        timed_out: decision.timed_out.bits(),
         at: decision.at.map(forbear::HostTime::as_nanos),
         call: decision.call.map(forbear::CallId::as_u64),
         key: key.map(Key::number),
