@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { RejectedError, reportOf } from "../src/index.js";
+import { RejectedError, reportOf, type Config } from "../src/index.js";
 import { originOf } from "../src/http/facts.js";
 import { KeyNames } from "../src/engine/keys.js";
 import { FakeHost, reasonOf } from "./support/host.js";
@@ -159,6 +159,39 @@ test("twenty thousand keys leave no more names here than numbers there", async (
   assert.ok(names.length <= 1_024);
   assert.equal(new Set(names.map(([, id]) => id)).size, names.length);
   assert.ok(names.some(([name]) => name === "tenant 19999"));
+});
+
+/** An upstream that is down, whose callers are tenants that name themselves: 1,024 of them have made it fail. */
+async function crowded(config: Config, key: (tenant: string) => string | null) {
+  const { guard } = shim();
+  let sent = 0;
+  const down = async (): Promise<Response> => (sent++, status(503));
+  const one = guard({ name: "one", breaker: { consecutiveFailures: 1_025, minCalls: 2_000, windowCalls: false, openFor: "5m", maxOpenFor: "5m" } }, { fetch: down, key: null });
+  const tenants = guard(config, { fetch: config.name === "inside" ? one.fetch : down, key: (input) => key(String(input).slice(A.length + 1)) });
+  let full = 0;
+  tenants.on("keysFull", () => full++);
+  for (let tenant = 0; tenant < 1_024; tenant++) await tenants.fetch(`${A}/${tenant}`).catch(() => {});
+  const newcomer = async (tenant: string): Promise<string> => tenants.fetch(`${A}/${tenant}`).then(() => "sent", ({ reason }: RejectedError) => reason);
+  return { newcomer, sent: () => sent, full: () => full };
+}
+
+const OPENS_AT_ONCE = { breaker: { consecutiveFailures: 1, openFor: "5m", maxOpenFor: "5m" } } as const;
+
+test("while 1,024 tenants keep their keys busy, the next ones are sent without being judged, and each time keysFull says so", async () => {
+  const { newcomer, full } = await crowded({ name: "alone", ...OPENS_AT_ONCE }, (tenant) => tenant);
+  assert.deepEqual([await newcomer("0"), full()], ["circuit-open", 0]);
+  for (let time = 1; time <= 3; time++) assert.deepEqual([await newcomer("new"), full() > 0], ["sent", true]);
+});
+
+test("a guard inside that has one state for all judges every tenant, however many keys are busy", async () => {
+  const { newcomer, sent } = await crowded({ name: "inside", ...OPENS_AT_ONCE }, (tenant) => tenant);
+  assert.deepEqual([await newcomer("new"), await newcomer("newer"), await newcomer("newest"), sent()], ["sent", "circuit-open", "circuit-open", 1_025]);
+});
+
+test("tenants who share a bounded number of keys are always judged", async () => {
+  const { newcomer, sent, full } = await crowded({ name: "bounded", ...OPENS_AT_ONCE }, (tenant) => `tenants ${[...tenant].reduce((sum, digit) => (sum * 31 + digit.charCodeAt(0)) % 256, 0)}`);
+  assert.deepEqual([await newcomer("new"), full()], ["circuit-open", 0]);
+  assert.ok(sent() <= 256, `${sent()}`);
 });
 
 test("metrics: calls, attempts, verdicts, refusals and latencies per key; looking changes nothing", async () => {
