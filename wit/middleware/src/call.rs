@@ -17,6 +17,8 @@ use crate::upload::{Delivery, Sent, Told, Upload};
 use crate::{clock, facts, held, outcome, site};
 
 mod alone;
+#[cfg(feature = "handler")]
+mod late;
 
 /// One request, guarded.
 pub async fn send(request: Request) -> Result<Response, ErrorCode> {
@@ -33,8 +35,19 @@ pub async fn send(request: Request) -> Result<Response, ErrorCode> {
     }
     let (upload, told) = Upload::begin(request, length, http.replay);
     let (running, ended) = (Vec::new(), Vec::new());
-    let call =
-        Call { id: decision.call, upload, told: Some(told), started, limits, sent: 0, running, ended, timer: None };
+    let call = Call {
+        id: decision.call,
+        upload,
+        told: Some(told),
+        started,
+        limits,
+        sent: 0,
+        running,
+        #[cfg(feature = "handler")]
+        late: Vec::new(),
+        ended,
+        timer: None,
+    };
     let result = call.drive(decision).await;
     #[cfg(feature = "state")]
     state::save_soon();
@@ -50,6 +63,9 @@ struct Call {
     limits: OwnLimits,
     sent: AttemptNumber,
     running: Vec<Running>,
+    /// Given up, and left to themselves.
+    #[cfg(feature = "handler")]
+    late: Vec<late::Late>,
     ended: Vec<Ended>,
     timer: Option<Timer>,
 }
@@ -76,6 +92,9 @@ struct Ended {
 
 enum Event {
     Ended(AttemptNumber),
+    /// One that was given up has really ended.
+    #[cfg(feature = "handler")]
+    EndedLate(AttemptNumber),
     /// The timer has rung.
     Due,
     Hint,
@@ -115,6 +134,8 @@ impl Call {
                     site.wake(id) // a monotonic clock needs no timer for a witness
                 }
                 Event::Ended(number) => site.settle(id, number, self.outcome(number)),
+                #[cfg(feature = "handler")]
+                Event::EndedLate(number) => site.settle(id, number, Outcome::new(Verdict::Cancelled)),
             })?;
         }
     }
@@ -142,8 +163,17 @@ impl Call {
     }
 
     fn give_up(&mut self, dropped: AttemptSet) {
-        self.running.extract_if(.., |attempt| dropped.contains(attempt.number)).for_each(Running::give_up);
+        let given_up = self.running.extract_if(.., |attempt| dropped.contains(attempt.number)).collect();
+        self.leave_alone(given_up);
         self.ended.retain(|attempt| !dropped.contains(attempt.number));
+    }
+
+    /// A host closes the connection of a request that is dropped. A handler goes on.
+    fn leave_alone(&mut self, given_up: Vec<Running>) {
+        #[cfg(feature = "handler")]
+        self.late.extend(given_up.into_iter().map(|attempt| late::Late { call: self.id, attempt }));
+        #[cfg(not(feature = "handler"))]
+        drop(given_up);
     }
 
     /// The first thing that happens: an attempt ends, the instant comes, or another call rings.
@@ -154,6 +184,10 @@ impl Call {
                 self.ended.push(Ended { number, result, delivery });
                 return Poll::Ready(Event::Ended(number));
             }
+        }
+        #[cfg(feature = "handler")]
+        if let Poll::Ready(number) = late::poll(&mut self.late, context) {
+            return Poll::Ready(Event::EndedLate(number));
         }
         if self.timer.as_ref().map(|timer| timer.at) != at {
             self.timer = at.map(|at| Timer { at, ringing: Box::pin(clock::until(at)) });
@@ -217,23 +251,18 @@ impl Call {
     }
 }
 
-impl Running {
-    /// A host closes the connection of a request that is dropped. A handler is left to itself, and goes on to its end with
-    /// nobody to hear it: an application that is built with wit-bindgen 0.63 traps when it is cancelled, unless it has the
-    /// feature `inter-task-wakeup`, and takes all other requests of its instance along.
-    fn give_up(self) {
-        #[cfg(feature = "handler")]
-        wit_bindgen::spawn_local(async move {
-            let _ = self.sending.await;
-        });
-    }
-}
-
 impl Drop for Call {
     fn drop(&mut self) {
         if let Some(id) = self.id {
             let _ = site::with(|site| site.cancel(id));
+            // What is dropped with the call has ended with it.
+            #[cfg(feature = "handler")]
+            for attempt in &self.running {
+                let _ = site::with(|site| site.settle(id, attempt.number, Outcome::new(Verdict::Cancelled)));
+            }
         }
+        #[cfg(feature = "handler")]
+        self.late.drain(..).for_each(late::Late::outlive);
     }
 }
 

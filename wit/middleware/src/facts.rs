@@ -18,7 +18,7 @@ pub fn of(request: &Request, length: Option<u64>, most: u64) -> Facts {
     }
     let replayable = length.is_none_or(|length| length <= most);
     // What is waited for until a body has come is its sender.
-    Facts { repeat, replayable, prepared: length != Some(0), droppable: true, ..Facts::default() }
+    Facts { repeat, replayable, prepared: length != Some(0), droppable: !cfg!(feature = "handler"), ..Facts::default() }
 }
 
 /// The length that a request says its body has.

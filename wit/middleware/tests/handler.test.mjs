@@ -39,6 +39,32 @@ test("a handler that takes too long is answered for, left to itself, and takes n
   assert.doesNotMatch(server.said(), /trap|panic|error/);
 });
 
+test("where a slot is held until a handler has really ended, no more handlers run than there are slots", async (t) => {
+  let finish;
+  const finished = new Promise((resolve) => (finish = resolve));
+  const upstream = await startUpstream(t, slow(1_500, (response) => response.on("finish", finish).end("late")), ok);
+  const settings = "retry = off\nattemptTimeout.attempt = 300ms\nrefusals = response\nbulkhead.concurrency = 1\nbulkhead.release = settled";
+  const server = await serveExample(t, upstream, settings, "handler");
+  assert.equal((await server.ask(upstream)).status, 504);
+  const refused = await server.ask(upstream);
+  assert.deepEqual([refused.status, refused.headers.get("forbear-refused")], [503, "bulkhead-full;policy=bulkhead"]);
+  assert.equal(upstream.seen.length, 1);
+  await finished;
+  let status;
+  for (let tries = 0; tries < 50 && status !== 200; tries++) ({ status } = await server.ask(upstream));
+  assert.deepEqual([status, upstream.seen.length], [200, 2]);
+});
+
+test("a handler whose retry waits for the slot of its own first attempt is repeated when that has ended", async (t) => {
+  const upstream = await startUpstream(t, slow(900), ok);
+  const settings = `${QUICK}attemptTimeout.attempt = 300ms\nbulkhead.concurrency = 1\nbulkhead.queue = 1\nbulkhead.release = settled`;
+  const server = await serveExample(t, upstream, settings, "handler");
+  const began = performance.now();
+  assert.equal(await (await server.ask(upstream)).text(), "fine");
+  assert.ok(performance.now() - began > 800, `took ${performance.now() - began} ms`);
+  assert.equal(upstream.seen.length, 2);
+});
+
 test("a handler that is not called is answered for, with the time from which it will be", async (t) => {
   const upstream = await startUpstream(t, status(500), ok);
   const server = await serveExample(t, upstream, "retry = off\nbreaker.consecutiveFailures = 1\nbreaker.openFor = 1m\nbreaker.openJitter = 0", "handler");

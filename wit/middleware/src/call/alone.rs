@@ -4,7 +4,7 @@ use core::future::poll_fn;
 
 use forbear::{AttemptNumber, Kind, Outcome, RefusalReason, Rejection, Verdict};
 
-use super::{Call, Event, Running};
+use super::{Call, Event};
 use crate::bindings::{ErrorCode, Response};
 use crate::{clock, outcome, site};
 
@@ -31,13 +31,17 @@ impl Call {
                 Event::Due if end.is_some_and(|end| end <= clock::now()) => {
                     let is_late = self.upload.waits_for_its_sender();
                     self.tell(number, Outcome::new(if is_late { Verdict::Inconclusive } else { Verdict::Timeout }))?;
-                    self.running.drain(..).for_each(Running::give_up);
+                    let running = core::mem::take(&mut self.running);
+                    self.leave_alone(running);
                     return outcome::timed_out();
                 }
+                #[cfg(feature = "handler")]
+                Event::EndedLate(number) => self.tell(number, Outcome::new(Verdict::Cancelled))?,
                 Event::Due | Event::Hint => {} // nothing to a call that waits for nobody
             }
         }
-        self.running.drain(..).for_each(Running::give_up);
+        let running = core::mem::take(&mut self.running);
+        self.leave_alone(running);
         let number = self.ended.last().map_or(self.sent, |ended| ended.number);
         self.finish(number, false)
     }
