@@ -178,6 +178,14 @@ for (const code of [200, 503]) {
   });
 }
 
+test("a slot that is held until an attempt has really ended is free when it is given up, since it is dropped then", async (t) => {
+  const upstream = await startUpstream(t, stallHeaders, ok);
+  const guard = { name: "settled", timeout: { attempt: "150ms" }, bulkhead: { concurrency: 1, release: "settled" } };
+  assert.equal((await worker.ask("/", { url: upstream.url, guard })).error.name, "TimeoutError");
+  await upstream.seen[0].left;
+  assert.equal((await worker.ask("/", { url: upstream.url, guard })).body, "fine");
+});
+
 test("a hedge beside a stalled attempt answers, and the loser is aborted", async (t) => {
   const upstream = await startUpstream(t, stallHeaders, ok);
   const answer = await worker.ask("/", { url: upstream.url, guard: { name: "hedge", hedge: { after: 50 } } });
