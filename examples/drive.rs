@@ -9,10 +9,10 @@ use forbear::{
 
 fn main() -> Result<(), forbear::ConfigError> {
     let config = StackConfig {
-        deadline: Some(deadline::Config { total: Duration::from_secs(5) }),
+        deadline: Some(deadline::Config { total: Duration::from_secs(5), ..Default::default() }),
         retry: Some(retry::Config::default()),
         breaker: Some(Part::Own(circuit_breaker::Config { consecutive_failures: Some(4), ..Default::default() })),
-        attempt_timeout: Some(attempt_timeout::Config { attempt: Duration::from_millis(800) }),
+        attempt_timeout: Some(attempt_timeout::Config { attempt: Duration::from_millis(800), ..Default::default() }),
         ..Default::default()
     };
     let limits = config.own_limits(None);

@@ -3,6 +3,7 @@
 use crate::decision::{AttemptNumber, AttemptSet};
 use crate::id::{CallId, StackId};
 use crate::key::Key;
+use crate::more::More;
 use crate::outcome::Verdict;
 use crate::policy::budget::{Receipt, Source};
 use crate::policy::{MAX_GATES, Note, Place};
@@ -29,6 +30,8 @@ pub struct Facts {
     pub timeout: Option<Duration>,
     /// How many permits it costs where permits are counted.
     pub cost: u32,
+    #[doc(hidden)]
+    pub rest_is_default: More,
 }
 
 impl Facts {
@@ -41,6 +44,7 @@ impl Facts {
         droppable: false,
         timeout: None,
         cost: 1,
+        rest_is_default: More::TO_COME,
     };
 }
 

@@ -79,6 +79,7 @@ pub struct RefusedValue {
 
 words! {
     /// Why a configuration was refused.
+    #[non_exhaustive]
     pub enum ConfigReason {
         /// The value is outside the option's own range.
         OutOfRange = "out-of-range",
@@ -297,11 +298,15 @@ macro_rules! options {
     }) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq)]
-        pub struct $Config { $($(#[$doc])* pub $field: $Type,)* }
+        pub struct $Config {
+            $($(#[$doc])* pub $field: $Type,)*
+            #[doc(hidden)]
+            pub rest_is_default: $crate::more::More,
+        }
 
         impl Default for $Config {
             fn default() -> Self {
-                Self { $($field: $default,)* }
+                Self { $($field: $default,)* rest_is_default: $crate::more::More::TO_COME }
             }
         }
 

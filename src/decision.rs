@@ -14,6 +14,7 @@ use crate::time::{Duration, HostTime};
 /// | `Reject` | tell the caller why; `at` is the instant from which the refusing policy would not refuse |
 /// | `Unguarded` | go on without the engine, within the call's [own limits](crate::OwnLimits): it does not know this call |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 #[must_use = "a decision names everything the host must do next"]
 pub struct Decision {
     /// The call it is about; `None` where there is none (refused before it began, or unguarded).
@@ -82,6 +83,7 @@ pub struct Rejection {
 
 words! {
     /// Why a policy refuses.
+    #[non_exhaustive]
     pub enum RefusalReason {
         /// The circuit breaker is open, or its probes are all out.
         CircuitOpen = "circuit-open",
@@ -104,6 +106,7 @@ words! {
 
 words! {
     /// Why a call ends with the result it ends with.
+    #[non_exhaustive]
     pub enum StopReason {
         /// It worked.
         Completed = "completed",

@@ -13,6 +13,7 @@ use crate::decision::{AttemptNumber, AttemptSet, Decision, Step};
 use crate::event::{Event, What};
 use crate::id::{CallId, ObjectId, StackId};
 use crate::key::{Key, Keys};
+use crate::more::More;
 use crate::outcome::Outcome;
 use crate::policy::budget::{AnyBudget, Budget};
 use crate::policy::hedge;
@@ -67,11 +68,14 @@ pub struct Limits {
     /// Where the generations of handles begin. A host that starts over after a crash moves it on, so that no handle of
     /// the old engine means anything to the new one.
     pub first_generation: u32,
+    #[doc(hidden)]
+    pub rest_is_default: More,
 }
 
 impl Limits {
     /// What [`Default`] gives.
-    pub const DEFAULT: Self = Self { calls: 65_536, memory: 32 << 20, first_generation: 1 };
+    pub const DEFAULT: Self =
+        Self { calls: 65_536, memory: 32 << 20, first_generation: 1, rest_is_default: More::TO_COME };
 }
 
 impl Default for Limits {

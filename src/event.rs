@@ -82,6 +82,7 @@ macro_rules! events {
     ($($(#[$doc:meta])* $Variant:ident = $name:literal { $($(#[$field_doc:meta])* $field:ident: $Type:ty as $field_name:literal,)* })+) => {
         /// The kinds of events, each with its facts.
         #[derive(Clone, Copy, Debug, PartialEq)]
+        #[non_exhaustive]
         pub enum What {
             $($(#[$doc])* $Variant { $($(#[$field_doc])* $field: $Type,)* },)+
         }

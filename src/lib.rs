@@ -12,7 +12,7 @@
 //!
 //! let mut engine = Engine::default();
 //! let stack = engine.add_stack(StackConfig {
-//!     deadline: Some(deadline::Config { total: Duration::from_secs(10) }),
+//!     deadline: Some(deadline::Config { total: Duration::from_secs(10), ..Default::default() }),
 //!     retry: Some(retry::Config::default()),
 //!     breaker: Some(Part::Own(circuit_breaker::Config::default())),
 //!     ..StackConfig::default()
@@ -74,6 +74,7 @@ mod id;
 mod key;
 mod measure;
 mod metrics;
+mod more;
 mod names;
 mod outcome;
 mod own_limits;

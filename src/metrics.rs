@@ -6,15 +6,14 @@ use crate::time::Duration;
 
 /// Counts since the key was first seen. They saturate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Metrics {
     /// Calls that began, refused ones among them.
     pub calls: u32,
     /// Attempts sent.
     pub sent: u32,
-    /// Settled attempts by verdict, in the order of [`VerdictWord`].
-    pub verdicts: [u32; VerdictWord::ALL.len()],
-    /// Refused calls by reason, in the order of [`RefusalReason`].
-    pub refusals: [u32; RefusalReason::ALL.len()],
+    verdicts: [u32; VerdictWord::ALL.len()],
+    refusals: [u32; RefusalReason::ALL.len()],
     /// Settled attempts by latency: bucket *i* counts those below 2^*i* milliseconds, the last one all others. Refusals
     /// are never in it, a nested stack's no more than our own.
     pub latencies: [u32; LATENCY_BUCKETS],
@@ -39,6 +38,16 @@ impl Metrics {
     #[must_use]
     pub fn refusal(&self, reason: RefusalReason) -> u32 {
         self.refusals[usize::from(reason.code())]
+    }
+
+    /// Settled attempts by verdict: every verdict, and how many had it.
+    pub fn verdicts(&self) -> impl Iterator<Item = (VerdictWord, u32)> + '_ {
+        VerdictWord::ALL.iter().copied().zip(self.verdicts)
+    }
+
+    /// Refused calls by reason: every reason, and how many were refused for it.
+    pub fn refusals(&self) -> impl Iterator<Item = (RefusalReason, u32)> + '_ {
+        RefusalReason::ALL.iter().copied().zip(self.refusals)
     }
 
     pub(crate) fn call(&mut self) {

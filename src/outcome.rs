@@ -1,9 +1,11 @@
 //! How an attempt ended, as far as policies may know.
 
+use crate::more::More;
 use crate::time::Duration;
 
 /// What one settled attempt says about the upstream. Every policy reads it in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// It worked.
     Success,
@@ -28,6 +30,7 @@ pub enum Verdict {
 
 /// The three ways an upstream says that it has too much to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Overload {
     /// 429: this caller asks too often.
     TooManyRequests,
@@ -80,6 +83,8 @@ pub struct Outcome {
     pub retry_after: Option<Duration>,
     /// The latency to judge by, where the host froze one earlier than the end; otherwise the engine takes its own.
     pub latency: Option<Duration>,
+    #[doc(hidden)]
+    pub rest_is_default: More,
 }
 
 impl Outcome {
@@ -94,6 +99,7 @@ impl Outcome {
             given_up: false,
             retry_after: None,
             latency: None,
+            rest_is_default: More::TO_COME,
         }
     }
 

@@ -41,6 +41,7 @@ macro_rules! kinds {
     ($($_place:ident { $($(#[$doc:meta])* $Kind:ident = $word:literal, $_slot:ident: $_type:ty;)* })*) => {
         words! {
             /// The policies, in order of precedence, outermost first.
+            #[non_exhaustive]
             pub enum Kind {
                 $($($(#[$doc])* $Kind = $word,)*)*
             }

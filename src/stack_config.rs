@@ -25,6 +25,8 @@ macro_rules! stack_config {
             $($(#[$inner_doc])* pub $inner: Option<$Inner_slot>,)*
             /// Gates of your own, shared with the engine before; each stands where its kind stands.
             pub others: alloc::vec::Vec<ObjectId>,
+            #[doc(hidden)]
+            pub rest_is_default: crate::more::More,
         }
 
         impl StackConfig {
@@ -34,6 +36,7 @@ macro_rules! stack_config {
                 $($gate: None,)*
                 $($inner: None,)*
                 others: alloc::vec::Vec::new(),
+                rest_is_default: crate::more::More::TO_COME,
             };
 
             /// The place of one policy's settings.

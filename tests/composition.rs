@@ -397,7 +397,7 @@ fn a_deadline_gives_up_all_attempts_of_a_hedged_call() {
 #[test]
 fn a_decision_says_which_attempts_their_own_limit_ended_whatever_the_hosts_clock_says() {
     let mut script = Script::new();
-    let attempt_timeout = Some(attempt_timeout::Config { attempt: ms(100) });
+    let attempt_timeout = Some(attempt_timeout::Config { attempt: ms(100), ..Default::default() });
     let config = StackConfig { attempt_timeout, deadline: total_of(130), hedge: hedges(2), ..unhurried() };
     let stack = script.stack(config);
     let call = script.admit(stack, at(5_000), "send 1, until 5050");
@@ -898,11 +898,11 @@ fn unhurried() -> StackConfig {
 }
 
 fn total_of(total: u64) -> Option<deadline::Config> {
-    Some(deadline::Config { total: ms(total) })
+    Some(deadline::Config { total: ms(total), ..Default::default() })
 }
 
 fn attempts_of(limit: u64) -> Option<attempt_timeout::Config> {
-    Some(attempt_timeout::Config { attempt: ms(limit) })
+    Some(attempt_timeout::Config { attempt: ms(limit), ..Default::default() })
 }
 
 /// Backoffs of 100 and 200 ms, no jitter, no budget.

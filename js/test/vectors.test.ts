@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { attemptOf, DONE, droppedBy, HELD, KIND, REJECT, SEND, UNGUARDED, WAIT } from "../src/engine/decision.js";
-import { FIGURES, OPTIONS, OUTCOMES, POLICIES, REFUSAL_REASONS, STOP_REASONS } from "../src/generated/vocabulary.js";
+import { FIGURES, OPTIONS, OUTCOMES, POLICIES, REFUSAL_REASONS, STOP_REASONS, VERDICTS } from "../src/generated/vocabulary.js";
 import { AT, Instance } from "../src/engine/instance.js";
 import { KeyNames, NEW } from "../src/engine/keys.js";
 import { engineModule } from "./support/shim.js";
@@ -176,8 +176,9 @@ class World {
   }
 
   #metrics(): Answer {
-    const [calls, sent, ...rest] = this.#reads(2 + 9 + 8 + 16);
-    return { calls, sent, verdicts: rest.slice(0, 9), refusals: rest.slice(9, 17), latencies: rest.slice(17) };
+    const [calls, sent, ...rest] = this.#reads(2 + VERDICTS.length + REFUSAL_REASONS.length + 16);
+    const counted = (words: readonly string[]): Answer => Object.fromEntries(words.map((word) => [word, rest.shift()!]).filter(([, count]) => count !== 0));
+    return { calls, sent, verdicts: counted(VERDICTS), refusals: counted(REFUSAL_REASONS), latencies: rest };
   }
 
   #restore(verb: Verb): Answer {

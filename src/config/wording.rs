@@ -135,12 +135,13 @@ mod tests {
 
     #[test]
     fn a_refused_value_is_named_with_its_place_and_its_range() {
-        let deadline = Some(deadline::Config { total: Duration::ZERO });
+        let deadline = Some(deadline::Config { total: Duration::ZERO, ..Default::default() });
         assert_eq!(
             refused(StackConfig { deadline, ..StackConfig::OFF }),
             "deadline.total: 0ms is not allowed; expected 1ms to 24h"
         );
-        let attempt_timeout = Some(attempt_timeout::Config { attempt: Duration::from_secs(90_000) });
+        let attempt_timeout =
+            Some(attempt_timeout::Config { attempt: Duration::from_secs(90_000), ..Default::default() });
         assert!(refused(StackConfig { attempt_timeout, ..StackConfig::OFF }).contains("attempt: 25h is not allowed"));
         let retry = Some(retry::Config { attempts: 99, ..Default::default() });
         assert_eq!(
@@ -155,8 +156,8 @@ mod tests {
     #[test]
     fn attempts_that_may_take_longer_than_their_call_are_refused_but_for_defaults() {
         let with = |attempt: Duration, total: Duration| StackConfig {
-            deadline: Some(deadline::Config { total }),
-            attempt_timeout: Some(attempt_timeout::Config { attempt }),
+            deadline: Some(deadline::Config { total, ..Default::default() }),
+            attempt_timeout: Some(attempt_timeout::Config { attempt, ..Default::default() }),
             ..StackConfig::OFF
         };
         let secs = Duration::from_secs;

@@ -2,6 +2,7 @@
 
 words! {
     /// What made a circuit open.
+    #[non_exhaustive]
     pub enum Trigger {
         /// The failure rate.
         FailureRate = "failure-rate",
@@ -20,6 +21,7 @@ words! {
 
 words! {
     /// Why a circuit closed.
+    #[non_exhaustive]
     pub enum CloseReason {
         /// Its probes succeeded.
         ProbesSucceeded = "probes-succeeded",
@@ -42,6 +44,7 @@ words! {
 
 words! {
     /// Why an attempt did not count.
+    #[non_exhaustive]
     pub enum IgnoreReason {
         /// The caller left, or we gave it up.
         Cancelled = "cancelled",
@@ -56,6 +59,7 @@ words! {
 
 words! {
     /// Why a limit changed.
+    #[non_exhaustive]
     pub enum LimitReason {
         /// It was used, and nothing took longer for it.
         Headroom = "headroom",
@@ -74,6 +78,7 @@ words! {
 
 words! {
     /// What happens to hedges.
+    #[non_exhaustive]
     pub enum HedgeStep {
         /// Another attempt starts beside those that run.
         Started = "started",
@@ -92,6 +97,7 @@ words! {
 
 words! {
     /// The verdicts' words.
+    #[non_exhaustive]
     pub enum VerdictWord {
         /// It worked.
         Success = "success",

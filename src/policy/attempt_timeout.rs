@@ -23,7 +23,7 @@ mod tests {
 
     #[test]
     fn an_attempt_never_outlives_its_call() {
-        let config = Config { attempt: Duration::from_secs(2) };
+        let config = Config { attempt: Duration::from_secs(2), ..Default::default() };
         let now = Instant::ORIGIN;
         assert_eq!(abort_at(Some(&config), Instant::NEVER, now), now + Duration::from_secs(2));
         assert_eq!(abort_at(Some(&config), now + Duration::from_secs(1), now), now + Duration::from_secs(1));

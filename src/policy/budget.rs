@@ -146,6 +146,7 @@ options! {
 
 words! {
     /// How a budget counts.
+    #[non_exhaustive]
     pub enum Counting {
         /// Repeats for first attempts in a window, and a reserve.
         Ratio = "ratio",

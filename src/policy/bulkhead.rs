@@ -29,6 +29,7 @@ options! {
 
 words! {
     /// When an attempt gives its slot back.
+    #[non_exhaustive]
     pub enum Release {
         /// As soon as it is settled or given up.
         Headers = "headers",

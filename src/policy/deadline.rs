@@ -23,7 +23,7 @@ mod tests {
 
     #[test]
     fn a_callers_limit_only_shortens() {
-        let config = Config { total: Duration::from_secs(2) };
+        let config = Config { total: Duration::from_secs(2), ..Default::default() };
         let after = |own| deadline(Some(&config), own, Instant::ORIGIN).since(Instant::ORIGIN);
         assert_eq!(after(None), Duration::from_secs(2));
         assert_eq!(after(Some(Duration::from_secs(1))), Duration::from_secs(1));

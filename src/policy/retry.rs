@@ -36,6 +36,7 @@ options! {
 
 words! {
     /// How a backoff is spread, so that clients that failed together do not come back together.
+    #[non_exhaustive]
     pub enum Jitter {
         /// Not at all: `min(cap, base·factorⁿ)`.
         None = "none",

@@ -29,6 +29,7 @@ options! {
 
 words! {
     /// What counts as a request.
+    #[non_exhaustive]
     pub enum Accounting {
         /// What was sent to the upstream.
         Sent = "sent",

@@ -42,9 +42,9 @@ fn a_refusal_of_any_kind_passes_through_three_stacks_as_it_is_and_is_evidence_fo
 
 fn assert_no_evidence(host: &Host, stack: StackId) {
     let (engine, now) = (&host.engine, host.engine.instant(host.now));
-    let verdicts = engine.metrics(stack, Key::WHOLE).unwrap().verdicts;
-    assert_eq!(verdicts.iter().sum::<u32>(), 1);
-    assert_eq!(verdicts[usize::from(VerdictWord::Rejected.code())], 1);
+    let metrics = engine.metrics(stack, Key::WHOLE).unwrap();
+    assert_eq!(metrics.verdicts().map(|(_, count)| count).sum::<u32>(), 1);
+    assert_eq!(metrics.verdict(VerdictWord::Rejected), 1);
     assert_eq!(engine.gate::<CircuitBreaker>(stack).unwrap().read(Key::WHOLE, now).counts.calls, 0);
     assert_eq!(engine.gate::<Throttler>(stack).unwrap().read(Key::WHOLE, now).requests, 0);
     let limiter = engine.gate::<ConcurrencyLimiter>(stack).unwrap().read(Key::WHOLE, now);
@@ -80,7 +80,7 @@ fn an_outer_timeout_ends_every_call_inside_at_once() {
         _ => Fate::Hangs,
     });
     let limit = |attempt| StackConfig {
-        attempt_timeout: Some(attempt_timeout::Config { attempt: ms(attempt) }),
+        attempt_timeout: Some(attempt_timeout::Config { attempt: ms(attempt), ..Default::default() }),
         ..StackConfig::default()
     };
     [100, 1_000, 1_000].into_iter().for_each(|attempt| _ = host.stack(limit(attempt)));
@@ -153,7 +153,7 @@ fn the_http_stack_end_to_end() {
     };
     let mut host = Host::new(upstream);
     let stack = host.stack(StackConfig {
-        deadline: Some(deadline::Config { total: ms(10_000) }),
+        deadline: Some(deadline::Config { total: ms(10_000), ..Default::default() }),
         retry: Some(retry::Config { base: ms(200), ..attempts(3) }),
         breaker: Some(Part::Own(circuit_breaker::Config { open_for: ms(5_000), ..Default::default() })),
         rate_limiter: Some(Part::Own(rate_limiter::Config {
@@ -163,7 +163,7 @@ fn the_http_stack_end_to_end() {
             ..Default::default()
         })),
         bulkhead: Some(Part::Own(bulkhead::Config { concurrency: 8, queue: 16, ..Default::default() })),
-        attempt_timeout: Some(attempt_timeout::Config { attempt: ms(2_000) }),
+        attempt_timeout: Some(attempt_timeout::Config { attempt: ms(2_000), ..Default::default() }),
         ..StackConfig::default()
     });
     let begun = host.now;

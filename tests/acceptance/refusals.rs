@@ -22,7 +22,7 @@ fn shed_calls_are_never_in_the_duration_histogram() {
         let running: usize = host.calls.iter().map(|call| call.running.len()).sum();
         let metrics = host.engine.metrics(stack, Key::WHOLE).unwrap();
         assert_eq!(metrics.latencies.iter().sum::<u32>() as usize, host.sent.len() - running, "{reason:?}");
-        assert!(metrics.refusals[usize::from(reason.code())] > 0, "{reason:?}");
+        assert!(metrics.refusal(*reason) > 0, "{reason:?}");
     }
 }
 
@@ -32,7 +32,7 @@ fn what_a_nested_stack_shed_is_not_in_the_outer_ones_histogram_either() {
     let outer = host.stack(StackConfig::default());
     host.call(outer);
     let metrics = host.engine.metrics(outer, Key::WHOLE).unwrap();
-    assert_eq!(metrics.verdicts[usize::from(VerdictWord::Rejected.code())], 1);
+    assert_eq!(metrics.verdict(VerdictWord::Rejected), 1);
     assert_eq!(metrics.latencies.iter().sum::<u32>(), 0);
 }
 

@@ -65,12 +65,13 @@ fn config(reason: RefusalReason, plain: StackConfig) -> StackConfig {
         }
         RefusalReason::DeadlineExceeded => {
             let bulkhead = bulkhead::Config { queue: 1, ..bulkhead };
-            let deadline = Some(deadline::Config { total: ms(100) });
+            let deadline = Some(deadline::Config { total: ms(100), ..Default::default() });
             StackConfig { bulkhead: Some(Part::Own(bulkhead)), deadline, ..plain }
         }
         RefusalReason::QueueTimeout => {
             let bulkhead = bulkhead::Config { queue: 1, queue_timeout: Some(ms(100)), ..bulkhead };
             StackConfig { bulkhead: Some(Part::Own(bulkhead)), ..plain }
         }
+        other => panic!("no stack here refuses by {}", other.word()),
     }
 }

@@ -7,6 +7,7 @@ use super::source::{Source, is_within, sources};
 const MAY_USE: &[(&str, &[&str])] = &[
     // Values of our own.
     ("words", &[]),
+    ("more", &[]),
     ("time", &[]),
     ("random", &[]),
     ("ratio", &["time"]),
@@ -15,17 +16,27 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // The vocabulary.
     ("id", &[]),
     ("key", &[]),
-    ("outcome", &["time"]),
+    ("outcome", &["more", "time"]),
     ("snapshot", &["key", "time"]),
     ("decision", &["id", "registry", "time"]),
     ("event", &["decision", "id", "key", "outcome", "ratio", "registry", "time"]),
     ("figure", &["event", "time"]),
     ("metrics", &["decision", "event", "time"]),
-    ("config", &["ratio", "registry", "snapshot", "time"]),
+    ("config", &["more", "ratio", "registry", "snapshot", "time"]),
     // What is known of a call is what its policies gave it to keep.
     (
         "call",
-        &["decision", "id", "key", "outcome", "time", "policy::budget::Receipt", "policy::budget::Source", "Trait"],
+        &[
+            "decision",
+            "id",
+            "key",
+            "more",
+            "outcome",
+            "time",
+            "policy::budget::Receipt",
+            "policy::budget::Source",
+            "Trait",
+        ],
     ),
     ("http", &["call", "outcome", "time"]),
     ("own_limits", &["registry", "time"]),
@@ -56,7 +67,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("policy", &["decision", "event", "figure", "id", "key", "outcome", "random", "registry", "snapshot", "time"]),
     // What builds policies knows them all by name.
     ("any_gate", &["key", "policy", "time"]),
-    ("stack_config", &["any_gate", "config", "figure", "id", "own_limits", "policy", "registry", "time"]),
+    ("stack_config", &["any_gate", "config", "figure", "id", "more", "own_limits", "policy", "registry", "time"]),
     // What a host in Rust keeps beside its engine.
     ("names", &["decision", "engine", "key", "snapshot"]),
     // The engine knows them all, gates through the registry only.

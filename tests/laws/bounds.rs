@@ -153,7 +153,7 @@ fn a_key_that_only_the_dead_hold_is_given_to_a_newcomer() {
 fn a_key_whose_calls_are_over_is_given_to_a_newcomer_however_they_ended() {
     let mut engine = listening(Limits::default());
     let config = StackConfig {
-        deadline: Some(deadline::Config { total: Duration::from_millis(150) }),
+        deadline: Some(deadline::Config { total: Duration::from_millis(150), ..Default::default() }),
         retry: Some(retry::Config { jitter: retry::Jitter::None, budget: false, ..Default::default() }),
         ..StackConfig::default()
     };

@@ -216,7 +216,7 @@ fn bombard(seed: u64, said: &mut Vec<String>) {
     let rng = &mut Rng::new(seed);
     let mut plan = Plan::with_gates(rng);
     let (calls, memory) = (pick(rng, &[0, 1, 5, u32::MAX]), pick(rng, &[0, 1_000, 5_000, u32::MAX]));
-    plan.limits = Limits { calls, memory, first_generation: pick(rng, &[0, 7, u32::MAX]) };
+    plan.limits = Limits { calls, memory, first_generation: pick(rng, &[0, 7, u32::MAX]), ..Limits::DEFAULT };
     let built = plan.build().unwrap();
     let mut engine = built.engine;
     let mut calls = vec![CallId::from_u64(0)];
@@ -294,6 +294,7 @@ fn facts(rng: &mut Rng) -> Facts {
         droppable: chance(rng, 20),
         timeout: chance(rng, 30).then(|| Duration::from_nanos(any(rng))),
         cost: if chance(rng, 80) { 1 } else { any(rng) as u32 },
+        ..Facts::default()
     }
 }
 
@@ -321,5 +322,6 @@ fn outcome(rng: &mut Rng) -> Outcome {
         given_up: chance(rng, 20),
         retry_after: chance(rng, 30).then(|| Duration::from_nanos(any(rng))),
         latency: chance(rng, 30).then(|| Duration::from_nanos(any(rng))),
+        ..Outcome::new(Verdict::Success)
     }
 }

@@ -347,5 +347,6 @@ fn word(outcome: &Outcome) -> &'static str {
         Verdict::Defect => "defect",
         Verdict::Cancelled => "cancelled",
         Verdict::Inconclusive => "inconclusive",
+        other => panic!("{other:?} has no word in a vector"),
     }
 }

@@ -194,7 +194,7 @@ impl Tally {
 fn everything_on() -> StackConfig {
     let after = Duration::from_millis(100);
     StackConfig {
-        deadline: Some(deadline::Config { total: Duration::from_secs(5) }),
+        deadline: Some(deadline::Config { total: Duration::from_secs(5), ..Default::default() }),
         retry: Some(retry::Config::default()),
         budget: Some(Part::Own(budget::Config::default())),
         hedge: Some(hedge::Config { after, ..hedge::Config::default() }),
@@ -203,7 +203,7 @@ fn everything_on() -> StackConfig {
         concurrency_limiter: Some(Part::Own(concurrency_limiter::Config::default())),
         bulkhead: Some(Part::Own(bulkhead::Config { queue: 10, ..bulkhead::Config::default() })),
         rate_limiter: Some(Part::Own(rate_limiter::Config { rate: 1_000, ..rate_limiter::Config::default() })),
-        attempt_timeout: Some(attempt_timeout::Config { attempt: Duration::from_secs(1) }),
+        attempt_timeout: Some(attempt_timeout::Config { attempt: Duration::from_secs(1), ..Default::default() }),
         ..StackConfig::default()
     }
 }

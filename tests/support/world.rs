@@ -110,10 +110,9 @@ impl World {
             replayable: verb["replayable"].as_bool().unwrap_or(true),
             single: verb["single"].as_bool().unwrap_or(false),
             prepared: verb["prepared"].as_bool().unwrap_or(false),
-            droppable: false,
-            counted: false,
             timeout: span(verb, "timeoutMs"),
             cost: verb["cost"].as_u64().unwrap_or(1) as u32,
+            ..Facts::default()
         };
         let (stack, key, now) = (self.stack(verb), self.key(verb), now(verb));
         let decision = self.engine.admit(stack, key, facts, now, random(verb));
@@ -159,7 +158,9 @@ impl World {
 
     fn metrics(&mut self, verb: &Value) -> Value {
         let Some(metrics) = self.engine.metrics(self.stack(verb), self.key(verb)) else { return json!({}) };
-        let Metrics { calls, sent, verdicts, refusals, latencies } = metrics;
+        let Metrics { calls, sent, latencies, .. } = metrics;
+        let verdicts = counted(metrics.verdicts().map(|(verdict, count)| (verdict.word(), count)));
+        let refusals = counted(metrics.refusals().map(|(reason, count)| (reason.word(), count)));
         json!({ "calls": calls, "sent": sent, "verdicts": verdicts, "refusals": refusals, "latencies": latencies })
     }
 
@@ -336,4 +337,13 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 
 fn members<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
     value[name].as_object().into_iter().flatten()
+}
+
+/// What happened at all, by name: what is counted some day in addition changes no vector.
+fn counted(counts: impl Iterator<Item = (&'static str, u32)>) -> Value {
+    counts
+        .filter(|(_, count)| *count > 0)
+        .map(|(word, count)| (word.to_owned(), json!(count)))
+        .collect::<Map<_, _>>()
+        .into()
 }

@@ -210,8 +210,8 @@ mod tests {
         )
         .unwrap();
         let mut wanted = StackConfig {
-            deadline: Some(deadline::Config { total: Duration::from_secs(10) }),
-            attempt_timeout: Some(attempt_timeout::Config { attempt: Duration::from_secs(2) }),
+            deadline: Some(deadline::Config { total: Duration::from_secs(10), ..Default::default() }),
+            attempt_timeout: Some(attempt_timeout::Config { attempt: Duration::from_secs(2), ..Default::default() }),
             retry: Some(retry::Config { attempts: 3, ..retry::Config::default() }),
             breaker: Some(Part::Own(forbear::policy::circuit_breaker::Config::default())),
             ..StackConfig::default()

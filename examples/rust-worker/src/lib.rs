@@ -12,10 +12,10 @@ thread_local! {
 
 fn policies() -> Config {
     let stack = StackConfig {
-        deadline: Some(deadline::Config { total: Duration::from_secs(10) }),
+        deadline: Some(deadline::Config { total: Duration::from_secs(10), ..Default::default() }),
         retry: Some(retry::Config::default()),
         breaker: Some(Part::Own(circuit_breaker::Config::default())),
-        attempt_timeout: Some(attempt_timeout::Config { attempt: Duration::from_secs(2) }),
+        attempt_timeout: Some(attempt_timeout::Config { attempt: Duration::from_secs(2), ..Default::default() }),
         ..StackConfig::default()
     };
     Config { name: Some("rates".into()), stack }

@@ -41,11 +41,11 @@ pub fn event_next() -> i32 {
 pub fn metrics(stack: u32, key: u32) -> bool {
     with_host(|host| match host.engine.metrics(stack_id(stack), key_id(key)) {
         Some(metrics) => {
-            let Metrics { calls, sent, verdicts, refusals, latencies } = metrics;
-            let mut slots = host.answer.numbers.iter_mut();
-            for counts in [&[*calls, *sent][..], verdicts, refusals, latencies] {
-                counts.iter().zip(&mut slots).for_each(|(count, slot)| *slot = f64::from(*count));
-            }
+            let Metrics { calls, sent, latencies, .. } = metrics;
+            let verdicts = metrics.verdicts().map(|(_, count)| count);
+            let refusals = metrics.refusals().map(|(_, count)| count);
+            let counts = [*calls, *sent].into_iter().chain(verdicts).chain(refusals).chain(*latencies);
+            host.answer.numbers.iter_mut().zip(counts).for_each(|(slot, count)| *slot = f64::from(count));
             true
         }
         None => false,

@@ -72,11 +72,10 @@ pub fn admit(stack: u32, key: u32, flags: u32, timeout_ms: f64, cost: u32, now: 
             repeat: repeat_of(flags),
             replayable: flags & 4 != 0,
             prepared: flags & 8 != 0,
-            counted: false, // nested guards that share a budget are refused
             single: flags & 16 != 0,
-            droppable: false,
             timeout: host_time::span(timeout_ms),
             cost,
+            ..Facts::default() // never counted elsewhere: nested guards that share a budget are refused
         };
         let now = host.time.read(now);
         let (stack, key) = (StackId::from_number(stack as u16), Key::from_number(key as u16));

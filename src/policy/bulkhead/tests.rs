@@ -291,7 +291,7 @@ fn g5_nobody_waits_longer_than_the_queue_timeout() {
 
 #[test]
 fn g5_a_waiter_out_of_time_takes_nothing() {
-    let deadline = Some(deadline::Config { total: Duration::from_millis(70) });
+    let deadline = Some(deadline::Config { total: Duration::from_millis(70), ..Default::default() });
     let mut crowd = Crowd::new(StackConfig { deadline, ..stack(config(1, 2)) });
     let first = crowd.arrive(3_600_000);
     let waiter = crowd.arrive(10);
@@ -387,7 +387,7 @@ fn a_hedge_needs_a_slot_of_its_own_and_leaves_the_line_with_its_round() {
 fn who_waits_at_the_rate_limiter_holds_no_slot_and_keeps_its_place() {
     let rate = rate_limiter::Config { rate: 1, wait: Duration::from_secs(10), ..rate_limiter::Config::default() };
     let rate_limiter = Some(Part::Own(rate));
-    let timeout = Some(attempt_timeout::Config { attempt: Duration::from_secs(30) });
+    let timeout = Some(attempt_timeout::Config { attempt: Duration::from_secs(30), ..Default::default() });
     let mut crowd = Crowd::new(StackConfig { rate_limiter, attempt_timeout: timeout, ..stack(config(1, 5)) });
     for _ in 0..4 {
         crowd.arrive(2_500);

@@ -12,6 +12,7 @@ use crate::time::{Duration, Instant};
 
 words! {
     /// A circuit's state.
+    #[non_exhaustive]
     pub enum StateWord {
         /// Calls pass and are judged.
         Closed = "closed",

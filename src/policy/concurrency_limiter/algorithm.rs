@@ -5,6 +5,7 @@ use crate::config::OptionValue;
 
 words! {
     /// How a limit follows what is measured.
+    #[non_exhaustive]
     pub enum Algorithm {
         /// Estimates the queue from how much longer attempts take than without one, and keeps it short.
         Vegas = "vegas",

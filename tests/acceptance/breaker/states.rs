@@ -204,7 +204,7 @@ struct World {
 impl World {
     fn new(config: Config) -> Self {
         let mut host = Host::new(|_, _| Fate::Hangs);
-        let attempt_timeout = Some(attempt_timeout::Config { attempt: ms(50_000) });
+        let attempt_timeout = Some(attempt_timeout::Config { attempt: ms(50_000), ..Default::default() });
         let breaker = Some(Part::Own(config));
         let stack = host.stack(StackConfig { breaker, attempt_timeout, ..StackConfig::default() });
         Self { host, stack }

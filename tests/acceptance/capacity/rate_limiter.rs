@@ -103,7 +103,7 @@ fn limited(rate: u32, burst: u32, queue: u32, total: Option<Duration>) -> (Host,
     let mut host = Host::new(|_, _| Fate::Ends(ms(0), success()));
     let config = Config { rate, burst: Some(burst), wait: Duration::from_secs(86_400), queue, ..Config::default() };
     let stack = host.stack(StackConfig {
-        deadline: total.map(|total| deadline::Config { total }),
+        deadline: total.map(|total| deadline::Config { total, ..Default::default() }),
         rate_limiter: Some(Part::Own(config)),
         ..StackConfig::default()
     });

@@ -86,11 +86,14 @@ impl Plan {
         let budget = budget::Config { kind: Counting::Wallet, reserve: self.tokens, ..Default::default() };
         let bulkhead = bulkhead::Config { concurrency: self.slots, ..Default::default() };
         let stack = host.stack(StackConfig {
-            deadline: Some(deadline::Config { total: ms(self.total) }),
+            deadline: Some(deadline::Config { total: ms(self.total), ..Default::default() }),
             hedge: Some(hedge::Config { attempts: self.attempts, after: ms(self.after), ..Default::default() }),
             budget: Some(Part::Own(budget)),
             bulkhead: Some(Part::Own(bulkhead)),
-            attempt_timeout: Some(attempt_timeout::Config { attempt: ms(self.attempt_limit.min(self.total)) }),
+            attempt_timeout: Some(attempt_timeout::Config {
+                attempt: ms(self.attempt_limit.min(self.total)),
+                ..Default::default()
+            }),
             ..StackConfig::default()
         });
         let begun = host.now;

@@ -52,7 +52,7 @@ fn a_delay_that_does_not_fit_before_the_deadline_is_not_waited_for() {
         let mut host = Host::new(move |_, _| Fate::Ends(ms(takes), failure()));
         host.seed(seed);
         let stack = host.stack(StackConfig {
-            deadline: Some(deadline::Config { total: ms(total) }),
+            deadline: Some(deadline::Config { total: ms(total), ..Default::default() }),
             retry: Some(retry::Config { base: ms(rng.between(1, 1_000)), ..tireless() }),
             ..StackConfig::default()
         });
@@ -83,7 +83,7 @@ fn a_retry_after_beyond_the_deadline_ends_the_call_at_once_with_the_upstreams_ow
     let busy = http::outcome_of_status(503, Some(ms(3_000)));
     let mut host = Host::new(move |_, _| Fate::Ends(ms(5), busy));
     let stack = host.stack(StackConfig {
-        deadline: Some(deadline::Config { total: ms(2_000) }),
+        deadline: Some(deadline::Config { total: ms(2_000), ..Default::default() }),
         retry: Some(retry::Config::default()),
         ..StackConfig::default()
     });

@@ -58,7 +58,7 @@ fn no_wait_ends_after_the_deadline() {
     for (asked, word) in asked.into_iter().flat_map(|asked| (0..50).map(move |word| (asked, word))) {
         let mut script = Script::new();
         let stack = script.stack(StackConfig {
-            deadline: Some(deadline::Config { total: ms(1_000) }),
+            deadline: Some(deadline::Config { total: ms(1_000), ..Default::default() }),
             retry: Some(retry::Config { budget: false, ..Default::default() }),
             ..Default::default()
         });

@@ -79,10 +79,10 @@ impl Host {
             replayable: bytes.chance(85),
             single: bytes.chance(10),
             prepared: bytes.chance(20),
-            counted: false,
             droppable: bytes.chance(20),
             timeout: bytes.chance(20).then(|| Duration::from_nanos(bytes.any())),
             cost: if bytes.chance(95) { 1 } else { bytes.any() as u32 },
+            ..Facts::default()
         };
         let decision = self.engine.admit(stack, key, facts, self.now, random);
         self.heed(None, &decision);

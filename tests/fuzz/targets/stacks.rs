@@ -10,7 +10,7 @@ use super::Bytes;
 pub fn limits(bytes: &mut Bytes<'_>) -> Limits {
     let calls = bytes.pick(&[65_536, 65_536, 65_536, 65_536, 1, 2, 5, 9, 0, u32::MAX]);
     let first_generation = bytes.pick(&[1, 0, 7, u32::MAX]);
-    Limits { calls, memory: bytes.pick(&[u32::MAX, 24 << 20, 9_000, 3_000, 0]), first_generation }
+    Limits { calls, memory: bytes.pick(&[u32::MAX, 24 << 20, 9_000, 3_000, 0]), first_generation, ..Limits::DEFAULT }
 }
 
 /// Up to four stacks, some parts of which are shared.

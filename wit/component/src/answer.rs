@@ -1,6 +1,6 @@
 //! What the engine tells: decisions, counts, events, in the types that cross.
 
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use forbear::event::{EventSpec, FieldKind, What};
@@ -48,14 +48,18 @@ pub fn tell(engine: &Engine, decision: &forbear::Decision) -> Decision {
     }
 }
 
+fn counted(counts: impl Iterator<Item = (&'static str, u32)>) -> Vec<(String, u32)> {
+    counts.filter(|(_, count)| *count > 0).map(|(word, count)| (word.to_string(), count)).collect()
+}
+
 /// The counts.
 pub fn metrics(metrics: &forbear::Metrics) -> Metrics {
-    let forbear::Metrics { calls, sent, verdicts, refusals, latencies } = metrics;
+    let forbear::Metrics { calls, sent, latencies, .. } = metrics;
     Metrics {
         calls: *calls,
         sent: *sent,
-        verdicts: verdicts.to_vec(),
-        refusals: refusals.to_vec(),
+        verdicts: counted(metrics.verdicts().map(|(verdict, count)| (verdict.word(), count))),
+        refusals: counted(metrics.refusals().map(|(reason, count)| (reason.word(), count))),
         latencies: latencies.to_vec(),
     }
 }

@@ -2,8 +2,8 @@
 
 use alloc::string::ToString;
 
-use forbear::config::{ConfigReason, OptionKind, OptionSpec};
-use forbear::{Kind, StackConfig, policy};
+use forbear::config::{ConfigReason, OptionKind};
+use forbear::{Kind, StackConfig};
 
 use crate::bindings::exports::forbear::resilience::engine::{ConfigError, Problem, RefusedValue};
 use crate::bindings::exports::forbear::resilience::types::{Policy, PolicySettings, Setting, Value};
@@ -16,7 +16,7 @@ pub fn apply(config: &mut StackConfig, settings: &PolicySettings) -> Result<Kind
     let slot = config.slot(kind);
     slot.turn_on();
     for Setting { name, value } in options {
-        let option = options_of(kind).iter().enumerate().find(|(_, option)| option.name == name);
+        let option = kind.options().iter().enumerate().find(|(_, option)| option.name == name);
         let (position, option) = option.ok_or_else(|| refuse(*policy, name, Problem::UnknownOption))?;
         let number = number(option.kind, value).ok_or_else(|| refuse(*policy, name, Problem::WrongKind))?;
         slot.set(position, number).map_err(refused)?;
@@ -39,7 +39,7 @@ fn number(kind: OptionKind, value: &Value) -> Option<f64> {
 
 /// What the engine refused, in the units that cross.
 pub fn refused(error: forbear::ConfigError) -> ConfigError {
-    let option = options_of(error.policy).get(error.position);
+    let option = error.policy.options().get(error.position);
     let unit = if option.is_some_and(|option| option.kind == OptionKind::Duration) { NANOS_PER_MILLI } else { 1.0 };
     let given = (!error.given.is_nan()).then_some(error.given * unit);
     let value = RefusedValue { given, min: error.min * unit, max: error.max * unit };
@@ -49,6 +49,7 @@ pub fn refused(error: forbear::ConfigError) -> ConfigError {
         ConfigReason::UnknownOption => Problem::UnknownOption,
         ConfigReason::UnknownObject => Problem::UnknownObject,
         ConfigReason::TooMany => Problem::TooMany,
+        other => Problem::Other(Some(other.word().to_string())),
     };
     refuse(words::policy(error.policy), option.map_or("", |option| option.name), problem)
 }
@@ -56,51 +57,6 @@ pub fn refused(error: forbear::ConfigError) -> ConfigError {
 /// The error that says that this is wrong.
 pub fn refuse(policy: Policy, option: &str, problem: Problem) -> ConfigError {
     ConfigError { policy, option: option.to_string(), problem }
-}
-
-/// What reading a value asks of an option; its range is the engine's business, which has it in a table of its own. The whole
-/// specifications would be two kilobytes more.
-#[derive(Clone, Copy)]
-struct Known {
-    name: &'static str,
-    kind: OptionKind,
-}
-
-macro_rules! options_of {
-    ($($Kind:ident $policy:ident)+) => {
-        /// The policy's options, in the order of their positions.
-        fn options_of(kind: Kind) -> &'static [Known] {
-            match kind {
-                $(Kind::$Kind => {
-                    static KNOWN: [Known; policy::$policy::Config::OPTIONS.len()] = known(policy::$policy::Config::OPTIONS);
-                    &KNOWN
-                })+
-            }
-        }
-    };
-}
-
-options_of! {
-    Deadline deadline
-    Retry retry
-    Budget budget
-    Hedge hedge
-    Throttler throttler
-    Breaker circuit_breaker
-    ConcurrencyLimiter concurrency_limiter
-    Bulkhead bulkhead
-    RateLimiter rate_limiter
-    AttemptTimeout attempt_timeout
-}
-
-const fn known<const COUNT: usize>(specs: &[OptionSpec]) -> [Known; COUNT] {
-    let mut all = [Known { name: "", kind: OptionKind::Flag }; COUNT];
-    let mut position = 0;
-    while position < COUNT {
-        all[position] = Known { name: specs[position].name, kind: specs[position].kind };
-        position += 1;
-    }
-    all
 }
 
 const NANOS_PER_MILLI: f64 = 1e6;

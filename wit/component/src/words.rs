@@ -1,7 +1,7 @@
 //! The engine's words as the cases that cross, and back.
 
 use forbear::policy::circuit_breaker::StateWord;
-use forbear::{Duration, Kind, Outcome, Overload, RefusalReason, Repeat, StopReason, Verdict};
+use forbear::{Duration, Facts, Kind, Outcome, Overload, RefusalReason, Repeat, StopReason, Verdict};
 
 use crate::bindings::exports::forbear::resilience::engine as types;
 
@@ -11,6 +11,7 @@ macro_rules! cases {
         pub fn $name(word: $Word) -> types::$Case {
             match word {
                 $($Word::$Variant => types::$Case::$Variant,)+
+                _ => types::$Case::Other,
             }
         }
     )+ };
@@ -44,17 +45,16 @@ pub fn repeat(repeat: types::Repeat) -> Repeat {
     }
 }
 
-pub fn facts(facts: types::Facts) -> forbear::Facts {
+pub fn facts(facts: types::Facts) -> Facts {
     let types::Facts { repeat, replayable, single, prepared, timeout, cost } = facts;
-    forbear::Facts {
+    Facts {
         repeat: self::repeat(repeat),
         replayable,
         single,
         prepared,
-        counted: false, // a host that nests stacks gives them budgets of their own
-        droppable: false,
         timeout: timeout.map(Duration::from_nanos),
         cost,
+        ..Facts::default() // never counted elsewhere: a host that nests stacks gives them budgets of their own
     }
 }
 

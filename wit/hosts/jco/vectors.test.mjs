@@ -71,7 +71,7 @@ class World {
       case "metrics": {
         const { calls, sent, verdicts, refusals, latencies } = stack.metrics(verb.key) ?? {};
         if (calls === undefined) return {};
-        return { calls, sent, verdicts: [...verdicts], refusals: [...refusals], latencies: [...latencies] };
+        return { calls, sent, verdicts: Object.fromEntries(verdicts), refusals: Object.fromEntries(refusals), latencies: [...latencies] };
       }
       case "snapshot":
         return { hex: Buffer.from(stack.snapshot(now).state).toString("hex") };

@@ -169,6 +169,7 @@ mod interfaces {
             Kind::Bulkhead => include_str!("../../../../docs/policies/bulkhead.md"),
             Kind::RateLimiter => include_str!("../../../../docs/policies/rate_limiter.md"),
             Kind::AttemptTimeout => include_str!("../../../../docs/policies/attempt_timeout.md"),
+            other => panic!("{} has no page here", other.word()),
         }
     }
 

@@ -37,7 +37,7 @@ fn a_waiter_that_is_refused_elsewhere_spends_nothing() {
 
 #[test]
 fn a_waiter_out_of_time_spends_nothing() {
-    let deadline = Some(deadline::Config { total: Duration::from_millis(1_001) });
+    let deadline = Some(deadline::Config { total: Duration::from_millis(1_001), ..Default::default() });
     let mut crowd = Crowd::new(StackConfig { deadline, ..stack(patient(1, 1)) });
     crowd.arrive(0);
     let waiter = crowd.arrive(0);

@@ -25,7 +25,7 @@ fn g3_a_refusal_tells_the_exact_instant() {
 
 #[test]
 fn g3_it_is_decided_before_waiting() {
-    let deadline = Some(deadline::Config { total: Duration::from_millis(250) });
+    let deadline = Some(deadline::Config { total: Duration::from_millis(250), ..Default::default() });
     let mut crowd = Crowd::new(StackConfig { deadline, ..stack(patient(10, 1)) });
     for _ in 0..5 {
         crowd.arrive(0);
@@ -40,7 +40,7 @@ fn g3_it_is_decided_before_waiting() {
 
 #[test]
 fn g3_a_turn_at_the_deadline_is_too_late() {
-    let deadline = Some(deadline::Config { total: Duration::from_millis(100) });
+    let deadline = Some(deadline::Config { total: Duration::from_millis(100), ..Default::default() });
     let mut crowd = Crowd::new(StackConfig { deadline, ..stack(patient(10, 1)) });
     crowd.arrive(0);
     let refused = crowd.arrive(0);

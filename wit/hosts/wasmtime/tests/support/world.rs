@@ -95,7 +95,7 @@ impl World {
             "metrics" => match stacks.call_metrics(&mut store, stack, key).unwrap() {
                 None => json!({}),
                 Some(Metrics { calls, sent, verdicts, refusals, latencies }) => json!({
-                    "calls": calls, "sent": sent, "verdicts": verdicts, "refusals": refusals, "latencies": latencies,
+                    "calls": calls, "sent": sent, "verdicts": by_name(verdicts), "refusals": by_name(refusals), "latencies": latencies,
                 }),
             },
             "snapshot" => {
@@ -319,6 +319,10 @@ static COMPILED: LazyLock<Compiled> = LazyLock::new(|| {
 
 const TYPES: &str = include_str!("../../../../types.wit");
 const NANOS_PER_MILLI: u64 = 1_000_000;
+
+fn by_name(counts: Vec<(String, u32)>) -> Value {
+    counts.into_iter().map(|(word, count)| (word, json!(count))).collect::<Map<_, _>>().into()
+}
 
 const POLICIES: [(&str, Policy); 10] = [
     ("deadline", Policy::Deadline),
