@@ -110,7 +110,7 @@ async function bundleEntries() {
   const compiled = files(modules, /\.(js|js\.map|wasm|d\.ts|d\.wasm\.ts)$/);
   await step("bundle", [inRoot("package-lock.json"), inRoot("scripts", "build.mjs"), ...compiled], [dist], async () => {
     rmSync(dist, { recursive: true, force: true });
-    const entries = ["inline", "workerd"].map((name) => join(modules, "entry", name));
+    const entries = ["inline", "workerd", "module"].map((name) => join(modules, "entry", name));
     await ofWrangler("esbuild").build({
       entryPoints: entries.map((entry) => `${entry}.js`), outdir: join(dist, "entry"), bundle: true, format: "esm", target: "es2022",
       minifySyntax: true, minifyIdentifiers: true, sourcemap: true, external: ["*.wasm"], plugins: [withoutComments], logLevel: "warning",

@@ -104,6 +104,9 @@ export interface ConfigError extends ConfigFacts {
   readonly name: "ConfigError";
 }
 
+/** This host has no WebAssembly, or may not compile any: there will be no engine. */
+export class Unavailable extends ConfigError {}
+
 /** The brand of an error made by any copy of forbear; undefined for all others. */
 export function brandOf(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;

@@ -110,6 +110,11 @@ export interface Options {
    * size such as `"64KiB"` (the default), a number of bytes, or `false`. From 0 to `"8MiB"`.
    */
   replay?: `${number}${"B" | "KiB" | "MiB"}` | number | false;
+  /**
+   * What a guard does where there is no WebAssembly, or none may be compiled: `"unguarded"` (the default) makes calls within their
+   * timeouts, and says so by a warning, by `guard.state` and by the event `unavailable`; `"throw"` throws where the guard is made.
+   */
+  onUnavailable?: "unguarded" | "throw";
   /** Clock, randomness, timers and fetch, where the host's own will not do. */
   host?: Partial<Host>;
 }
@@ -240,6 +245,7 @@ export interface Report {
 export interface Facts extends EventFacts {
   /** The engine died and was replaced: what it had learned is gone, and the calls in hand go on unguarded. */
   trap: { readonly error: unknown };
+  unavailable: { readonly error: unknown };
   /** `options.key` threw, or gave something else than a string or null: the call has no key. */
   keyFailed: { readonly error: unknown };
   /** `options.classify` threw, or gave what it cannot: the built-in rules have read the result. */
@@ -322,6 +328,8 @@ export interface Guard {
   with(scope: RequestScope): Guard;
   /** Listens to one kind of event, or to all (`"*"`). Returns how to stop. What a listener throws changes nothing. */
   on<Type extends EventType | "*">(type: Type, listener: (event: EventOf<Type>) => void): () => void;
+  /** `"unavailable"` where there is no WebAssembly: calls are made within their timeouts, and are not guarded. */
+  readonly state: "guarded" | "unavailable";
   metrics(): Metrics;
   /**
    * What the stack's policies have learned, to be restored in another isolate, process or on another day. Time stands still

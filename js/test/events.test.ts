@@ -151,7 +151,7 @@ test("every kind of event the engine has is one a listener can ask for", () => {
   const known: Record<EventType, true> = {
     sent: true, settled: true, retry: true, done: true, rejected: true, stale: true, leaseEnded: true, callsFull: true, keysFull: true,
     restoredFresh: true, opened: true, halfOpen: true, closed: true, reset: true, recorded: true, ignored: true, exhausted: true, hedge: true,
-    waited: true, oversized: true, rateChanged: true, limitChanged: true, trap: true, keyFailed: true, classifyFailed: true, fallback: true,
+    waited: true, oversized: true, rateChanged: true, limitChanged: true, trap: true, unavailable: true, keyFailed: true, classifyFailed: true, fallback: true,
   };
-  assert.deepEqual(EVENTS.map(([name]) => name).sort(), Object.keys(known).filter((name) => !["trap", "keyFailed", "classifyFailed", "fallback"].includes(name)).sort());
+  assert.deepEqual(EVENTS.map(([name]) => name).sort(), Object.keys(known).filter((name) => !["trap", "unavailable", "keyFailed", "classifyFailed", "fallback"].includes(name)).sort());
 });

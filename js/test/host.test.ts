@@ -14,10 +14,10 @@ const run = promisify(execFile);
 const entry = new URL("../src/entry/inline.js", import.meta.url).href;
 
 /** Runs a script in a process of its own, with the strictest view of rejections. */
-async function script(source: string, env: Record<string, string> = {}): Promise<{ stdout: string; ms: number }> {
+async function script(source: string, env: Record<string, string> = {}): Promise<{ stdout: string; stderr: string; ms: number }> {
   const started = performance.now();
-  const { stdout } = await run(process.execPath, ["--unhandled-rejections=strict", "--input-type=module", "--eval", source], { env: { ...process.env, ...env } });
-  return { stdout: stdout.trim(), ms: performance.now() - started };
+  const { stdout, stderr } = await run(process.execPath, ["--unhandled-rejections=strict", "--input-type=module", "--eval", source], { env: { ...process.env, ...env } });
+  return { stdout: stdout.trim(), stderr, ms: performance.now() - started };
 }
 
 test("importing and building every kind of guard uses no clock, timer, randomness, signal or fetch", async () => {
@@ -39,17 +39,30 @@ test("importing and building every kind of guard uses no clock, timer, randomnes
   assert.equal(stdout, "built");
 });
 
-test("where a Content-Security-Policy forbids WebAssembly, building a guard names what to allow", async () => {
-  const { stdout } = await script(`
-    const { forbear, retryBudget, ConfigError } = await import(${JSON.stringify(entry)});
-    WebAssembly.Module = class { constructor() { throw new WebAssembly.CompileError("Refused to compile or instantiate WebAssembly module"); } };
-    for (const make of [() => forbear({ retry: {} }), () => retryBudget()]) {
-      try { make(); } catch (error) {
-        process.stdout.write([error instanceof ConfigError, error.message.includes("'wasm-unsafe-eval'"), error.cause.name].join(" ") + "\\n");
-      }
-    }
+test("where a Content-Security-Policy forbids WebAssembly, one warning names what to allow, and calls are made", async () => {
+  const { stdout, stderr } = await script(`
+    const { forbear, retryBudget, circuitBreaker, ConfigError } = await import(${JSON.stringify(entry)});
+    let tried = 0;
+    WebAssembly.Module = class { constructor() { tried++; throw new WebAssembly.CompileError("Refused to compile or instantiate WebAssembly module"); } };
+    const [guard, other, budget] = [forbear({ retry: {}, breaker: circuitBreaker() }), forbear({ name: "other" }), retryBudget()];
+    const answers = [await guard.execute(() => 1), await other.execute(() => 2), guard.state, other.state, budget.try(), tried];
+    try { forbear({}, { onUnavailable: "throw" }); } catch (error) { answers.push(error instanceof ConfigError, error.cause.name); }
+    process.stdout.write(JSON.stringify(answers));
   `);
-  assert.equal(stdout, "true true CompileError\ntrue true CompileError");
+  assert.equal(stdout, JSON.stringify([1, 2, "unavailable", "unavailable", false, 1, true, "CompileError"]));
+  assert.match(stderr, /^forbear: this host may not compile WebAssembly; a page needs 'wasm-unsafe-eval' in [^\n]+ are not guarded\.\n$/);
+});
+
+test("where there is no WebAssembly at all, calls are made within their timeouts", async () => {
+  const { stdout, stderr } = await script(`
+    const { forbear } = await import(${JSON.stringify(entry)});
+    const guard = forbear({ timeout: { attempt: 20, total: "1s" }, retry: {} });
+    const answers = [typeof WebAssembly, guard.state, await guard.execute(() => 1)];
+    await guard.execute(() => new Promise(() => {})).catch((error) => answers.push(error.name, error.policy));
+    process.stdout.write(JSON.stringify(answers));
+  `, { NODE_OPTIONS: "--jitless" });
+  assert.equal(stdout, JSON.stringify(["undefined", "unavailable", 1, "TimeoutError", "attemptTimeout"]));
+  assert.match(stderr, /forbear: this host has no WebAssembly\. Calls are made, within their timeouts, and are not guarded\./);
 });
 
 test("where there is no room for WebAssembly, building a guard says that and nothing of a page's policy", async () => {

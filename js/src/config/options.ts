@@ -40,7 +40,7 @@ export function readRestore(options: unknown): RestoreOptions {
 }
 
 export function checkListener(type: unknown, listener: unknown): void {
-  const known = ["*", ...EVENTS.map(([name]) => name), "trap", "keyFailed", "classifyFailed", "fallback"];
+  const known = ["*", ...EVENTS.map(([name]) => name), "trap", "unavailable", "keyFailed", "classifyFailed", "fallback"];
   if (!known.includes(type as string)) throw unknownName(`on(${show(type)})`, type, String(type), known);
   if (typeof listener !== "function") throw wrong("listener", listener, "a function");
 }
@@ -94,8 +94,10 @@ const NAME: Kind = ["a string, or null", (value) => value === null || typeof val
 const ANY: Kind = ["", () => true];
 const SENDER: Kind = ["a function, or an object that has fetch", (value) => isFunction(value) || isFunction((value as { fetch?: unknown } | null)?.fetch)];
 
+const UNAVAILABLE: Kind = ['"unguarded" or "throw"', (value) => value === "unguarded" || value === "throw"];
+
 type Kinds = { readonly [name: string]: Kind };
-const OPTIONS: Kinds = { fetch: SENDER, key: KEY, classify: FUNCTION, fallback: ANY, refusals: ANY, replay: ANY, host: OBJECT };
+const OPTIONS: Kinds = { fetch: SENDER, key: KEY, classify: FUNCTION, fallback: ANY, refusals: ANY, replay: ANY, onUnavailable: UNAVAILABLE, host: OBJECT };
 const HOST: Kinds = { now: FUNCTION, random: FUNCTION, arm: FUNCTION, fetch: FUNCTION, wallNow: FUNCTION, wakesOthers: FUNCTION };
 const SCOPE: Kinds = { fetch: SENDER, waitUntil: FUNCTION };
 /** One shape for all calls, in which every name stands: nothing is looked for on a prototype. */

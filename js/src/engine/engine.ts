@@ -4,6 +4,7 @@
 
 import * as AT from "./memory-layout.js";
 import { refusal } from "../config/read.js";
+import { Unavailable } from "../errors.js";
 import { EVENTS, KIND, UNGUARDED, WAIT, WOKEN } from "./decision.js";
 import { EventTap } from "./events.js";
 import { LONGEST_FIELD } from "../generated/vocabulary.js";
@@ -27,6 +28,8 @@ export class Engine {
   /** How to wake the calls that wait, by their places in the slab: one that a runtime has dropped makes room for the next. */
   readonly sleepers = new Map<number, () => void>();
   keys = new KeyNames();
+  /** Why there is no engine and never will be: calls go unguarded. */
+  unavailable: Unavailable | undefined;
 
   readonly #module: () => WebAssembly.Module;
   #instance: Instance | undefined;
@@ -49,7 +52,7 @@ export class Engine {
     try {
       decision = this.#instance!.exports.admit(stack.id, key, flags, timeoutMs, cost, now, random);
     } catch (error) {
-      return this.#trapped(error);
+      return this.unavailable === undefined ? this.#trapped(error) : this.#goWithout(stack);
     }
     if (key === NEW && (decision & KIND) <= WAIT) this.keys.learn(name!, this.#instance!.word(AT.key));
     return decision & ATTEND ? this.#attend(decision) : decision;
@@ -137,13 +140,30 @@ export class Engine {
 
   /** Adds a stack. Throws a ConfigError that names what is wrong. */
   add(stack: Stack): void {
-    stack.id = this.#build(this.#living(), stack.settings);
+    this.#ifAvailable((instance) => (stack.id = this.#build(instance, stack.settings)));
     this.stacks.push(stack);
   }
 
   /** Builds a shared object now, so that what is wrong with it is said where it is made. */
   check(object: SharedObject): void {
-    this.objectId(this.#living(), object);
+    this.#ifAvailable((instance) => this.objectId(instance, object));
+  }
+
+  /** Where there cannot be an engine, that is said once, and takes nobody down. */
+  #ifAvailable(act: (instance: Instance) => void): void {
+    try {
+      act(this.#living());
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      if (this.unavailable === undefined) console.warn(`forbear: ${error.message}. Calls are made, within their timeouts, and are not guarded.`);
+      this.unavailable = error;
+    }
+  }
+
+  #goWithout(stack: Stack): number {
+    if (!stack.knows) this.events.tell(stack, "unavailable", { key: null, policy: undefined, error: this.unavailable });
+    stack.knows = true;
+    return UNGUARDED;
   }
 
   /** The number of a key's name, given now if it has none; `NEW` where every number is busy. */
@@ -178,6 +198,7 @@ export class Engine {
   }
 
   #living(): Instance {
+    if (this.unavailable !== undefined) throw this.unavailable;
     return this.#instance ?? this.#start();
   }
 
@@ -197,6 +218,7 @@ export class Engine {
    * configured and nothing of what was learned. Should even that fail, calls go unguarded and every one tries again.
    */
   #trapped(error: unknown): number {
+    if (this.unavailable !== undefined) return UNGUARDED;
     if (this.#instance !== undefined && !isDeath(error)) throw error;
     this.epoch++;
     this.#instance = undefined;

@@ -20,6 +20,8 @@ export class Stack {
   /** What its attempts hold while they run. */
   readonly held: readonly Held[];
   readonly listeners = new Set<Listener>();
+  /** Whether its listeners have heard that there is no engine. */
+  knows = false;
 
   constructor(name: string | undefined, settings: Settings) {
     this.name = name;

@@ -2,7 +2,7 @@
 // first needed.
 
 import { makersFor, only } from "../guards/makers.js";
-import { ConfigError } from "../errors.js";
+import { ConfigError, Unavailable } from "../errors.js";
 import { defaultHost } from "../host/host.js";
 import text from "../wasm/inline.js";
 import { bytesOf } from "./bytes.js";
@@ -26,9 +26,10 @@ function compileModule(): WebAssembly.Module {
     return (module ??= new WebAssembly.Module(bytesOf(text)));
   } catch (cause) {
     if (cause instanceof RangeError) throw new ConfigError("there is no room to compile WebAssembly", { cause });
+    if (typeof WebAssembly === "undefined") throw new Unavailable("this host has no WebAssembly", { cause });
     const cure = "a page needs 'wasm-unsafe-eval' in the script-src of its Content-Security-Policy";
-    const why = isForbidden(cause) ? `this host may not compile WebAssembly; ${cure}` : "this host could not compile WebAssembly: see the cause";
-    throw new ConfigError(why, { cause });
+    if (isForbidden(cause)) throw new Unavailable(`this host may not compile WebAssembly; ${cure}`, { cause });
+    throw new ConfigError("this host could not compile WebAssembly: see the cause", { cause });
   }
 }
 

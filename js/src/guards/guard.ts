@@ -92,6 +92,10 @@ export class StackGuard implements Guard {
     return this.#site.engine.events.listen(this.#site.stack, type, listener as (event: GuardEvent) => void);
   }
 
+  get state(): "guarded" | "unavailable" {
+    return this.#site.engine.unavailable === undefined ? "guarded" : "unavailable";
+  }
+
   metrics(): Metrics {
     return readMetrics(this.#site);
   }

@@ -62,7 +62,9 @@ export function makersFor(runtime: Runtime): Makers {
   const forbear = (config: Config, given: Options = {}): Guard => {
     const options = readOptions(given);
     const { engine, stacks } = partFor(options.host);
-    return new StackGuard({ engine, stack: stacks.of(config), classify: options.classify }, options, readScope({}));
+    const stack = stacks.of(config);
+    if (engine.unavailable !== undefined && options.onUnavailable === "throw") throw engine.unavailable;
+    return new StackGuard({ engine, stack, classify: options.classify }, options, readScope({}));
   };
 
   return {

@@ -76,6 +76,7 @@ export function breakerHandle({ engine, stack }: Site, name: string | null): Bre
   }
   ACTIONS.forEach((order, action) => {
     const act = (): void => {
+      if (engine.unavailable !== undefined) throw engine.unavailable;
       const key = engine.intern(name);
       if (key === NEW) throw new Error(`there is no room for the key ${show(name)}: all others are busy (in use, or their circuits not closed)`);
       const random = engine.host.random();
@@ -88,12 +89,12 @@ export function breakerHandle({ engine, stack }: Site, name: string | null): Bre
   return handle as BreakerHandle;
 }
 
-/** Takes permits of a stack's rate limiter, or none. Without an engine nothing is limited. */
+/** Takes permits of a stack's rate limiter, or none. After the engine has died nothing is limited; where there is none, nothing is given. */
 export function tryAcquire({ engine, stack }: Site, permits: number, name: string | null): boolean {
   insistOn(stack, "rateLimiter");
   const count = permitsOf("tryAcquire", permits);
   const key = limitedKey(engine, name);
-  return operate(engine, stack, "rateLimiter", (object, exports, now) => exports.try_acquire(object, key, count, now), 1) !== 0;
+  return operate(engine, stack, "rateLimiter", (object, exports, now) => exports.try_acquire(object, key, count, now), engine.unavailable === undefined ? 1 : 0) !== 0;
 }
 
 /** Pays from a budget for something that no stack sends. Without an engine nothing is paid for. */

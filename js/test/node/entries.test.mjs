@@ -28,7 +28,7 @@ test("with source maps a trace leads to the sources, by their names", () => {
 });
 
 test("the source maps have every source, and the letters of the wasm do not stand in them a second time", () => {
-  for (const entry of ["inline", "workerd"]) {
+  for (const entry of ["inline", "workerd", "module"]) {
     const { sources, sourcesContent } = JSON.parse(readFileSync(new URL(`../../../dist/entry/${entry}.js.map`, import.meta.url), "utf8"));
     const sizes = sources.map((source, at) => [source, sourcesContent[at].length]);
     assert.deepEqual(sizes.filter(([source, size]) => !(source.endsWith(".wasm") ? size === 0 : size > 0 && size < 20_000)), [], entry);

@@ -20,9 +20,9 @@ test("what is published is what was built, and what there is to read about it: n
 });
 
 test("each entry is one file with its source map; beside them are their types and the wasm", () => {
-  const entries = ["inline", "workerd"].flatMap((name) => [`dist/entry/${name}.js`, `dist/entry/${name}.js.map`]);
+  const entries = ["inline", "module", "workerd"].flatMap((name) => [`dist/entry/${name}.js`, `dist/entry/${name}.js.map`]);
   assert.deepEqual(packed.filter((path) => path.startsWith("dist/") && !path.endsWith(".ts")), [...entries, "dist/wasm/forbear.wasm"]);
-  assert.ok(["inline", "workerd"].every((name) => packed.includes(`dist/entry/${name}.d.ts`)));
+  assert.ok(["inline", "workerd", "module"].every((name) => packed.includes(`dist/entry/${name}.d.ts`)));
 });
 
 test("the types that are published name no type of Node, and lead nowhere else", () => {
