@@ -1,7 +1,7 @@
 //! Golden vectors: what the engine decided, recorded once and held to from then on, on every host.
 //!
-//! `FORBEAR_WRITE_VECTORS=1 cargo test --test vectors` records anew what the native engine answers now: review the
-//! difference as one reviews code. tests/vectors/README.md describes the files.
+//! `npm run generate -- vectors` records anew what the native engine answers now: review the difference as one reviews code.
+//! tests/vectors/README.md describes the files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ mod support;
 
 #[test]
 fn every_vector_decides_as_recorded() {
-    if std::env::var_os("FORBEAR_WRITE_VECTORS").is_some() {
+    if std::env::var("FORBEAR_GENERATE").is_ok_and(|what| what == "vectors") {
         return write();
     }
     let differences: Vec<String> =

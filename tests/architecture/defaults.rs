@@ -1,9 +1,6 @@
 //! docs/defaults.md is every default with its source, taken from the pages of the policies.
-//!
-//! `FORBEAR_WRITE_DEFAULTS=1 cargo test --test architecture` writes it anew.
 
 use std::fmt::Write;
-use std::fs;
 
 use forbear::policy::Kind;
 
@@ -11,15 +8,7 @@ use super::{docs, source};
 
 #[test]
 fn every_default_is_listed_with_its_source() {
-    let path = source::root().join("docs/defaults.md");
-    if std::env::var_os("FORBEAR_WRITE_DEFAULTS").is_some() {
-        fs::write(&path, page()).unwrap();
-    }
-    let committed = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        committed == page(),
-        "run `FORBEAR_WRITE_DEFAULTS=1 cargo test --test architecture` and commit docs/defaults.md"
-    );
+    source::hold("docs/defaults.md", &page());
 }
 
 #[test]

@@ -20,6 +20,16 @@ pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// A committed file that is made from others is as this text says; `npm run generate` writes it.
+pub fn hold(file: &str, text: &str) {
+    let path = root().join(file);
+    if std::env::var("FORBEAR_GENERATE").is_ok_and(|what| what == "tables") {
+        fs::write(&path, text).unwrap();
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == text, "run `npm run generate` and commit {file}");
+}
+
 /// Every file of the engine.
 pub fn sources() -> Vec<Source> {
     sources_of("src")

@@ -1,5 +1,5 @@
 //! wit/types.wit tells every option of every policy, with its unit, range and default: written from the engine's own tables
-//! and the pages of the policies. `FORBEAR_WRITE_WIT=1 cargo test --test architecture` writes it anew.
+//! and the pages of the policies.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,16 +11,11 @@ use forbear::policy::circuit_breaker::StateWord;
 use forbear::{RefusalReason, StopReason};
 
 use super::docs::{self, Row};
-use super::source::root;
+use super::source::{hold, root};
 
 #[test]
 fn every_option_is_told_in_the_wit_package() {
-    let path = root().join("wit/types.wit");
-    if std::env::var_os("FORBEAR_WRITE_WIT").is_some() {
-        fs::write(&path, types()).unwrap();
-    }
-    let committed = fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == types(), "run `FORBEAR_WRITE_WIT=1 cargo test --test architecture` and commit wit/types.wit");
+    hold("wit/types.wit", &types());
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn any_bytes_are_restored_whole_or_not_at_all() {
     fuzz("snapshots", 1_000);
 }
 
-/// `FORBEAR_WRITE_CORPUS=1 cargo test --test fuzz` writes what cargo-fuzz begins with.
+/// `npm run generate -- corpus` writes what cargo-fuzz begins with.
 #[test]
 fn every_target_has_good_bytes_to_begin_with() {
     for (name, run) in targets::ALL {
@@ -38,7 +38,7 @@ fn every_target_has_good_bytes_to_begin_with() {
         assert!(good.len() >= 16, "{name}");
         for (position, bytes) in good.iter().enumerate() {
             run(bytes);
-            if std::env::var_os("FORBEAR_WRITE_CORPUS").is_some() {
+            if std::env::var("FORBEAR_GENERATE").is_ok_and(|what| what == "corpus") {
                 let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
                 std::fs::create_dir_all(&folder).unwrap();
                 std::fs::write(folder.join(format!("good-{position}")), bytes).unwrap();

@@ -21,7 +21,11 @@ mod artifact;
 mod configure;
 mod host_time;
 mod inspect;
+#[cfg(not(target_family = "wasm"))]
+pub mod interfaces;
 mod outcome;
+#[cfg(not(target_family = "wasm"))]
+pub mod schema;
 #[cfg(not(target_family = "wasm"))]
 pub mod vocabulary;
 

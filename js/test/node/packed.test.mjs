@@ -14,7 +14,7 @@ const packed = files.map(({ path }) => path);
 
 // cockatiel#84: its tests were shipped.
 test("what is published is what was built, and what there is to read about it: no test, no source, no tool", () => {
-  const beside = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "SECURITY.md", "package.json"];
+  const beside = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "SECURITY.md", "js/schema.json", "package.json"];
   assert.deepEqual(packed.filter((path) => !/^dist\/|^docs\/.*\.md$/.test(path)), beside);
   assert.deepEqual(packed.filter((path) => /test|bench|example|tsbuildinfo|(?<!\.d(\.wasm)?)\.ts$/.test(path)), []);
 });

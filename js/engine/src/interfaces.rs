@@ -1,0 +1,237 @@
+//! The configuration of the JavaScript package as types, with a comment on each option: js/src/generated/config.ts. What an
+//! option means is the text of the policy's page, its range and its default are the engine's.
+
+use std::fmt::Write;
+
+use forbear::config::{OptionKind, OptionSpec};
+use forbear::policy::Kind;
+
+/// One interface: its name, what it is, and whose options it has: those that begin with these letters.
+pub(crate) type Interface = (&'static str, &'static str, &'static [(Kind, &'static str)]);
+
+pub(crate) const BACKOFF: &str = "backoff.";
+
+pub(crate) const INTERFACES: [Interface; 10] = [
+    (
+        "TimeoutConfig",
+        "How long a call and its attempts may take.",
+        &[(Kind::Deadline, ""), (Kind::AttemptTimeout, "")],
+    ),
+    ("RetryConfig<Shared>", "When and how often a call is attempted again.", &[(Kind::Retry, "")]),
+    ("BackoffConfig", "How long a call waits between attempts.", &[(Kind::Retry, BACKOFF)]),
+    ("BudgetConfig", "What repeats may cost together.", &[(Kind::Budget, "")]),
+    (
+        "HedgeConfig",
+        "Attempts beside one that is slow; the first success wins. Only for requests that may be repeated freely.",
+        &[(Kind::Hedge, "")],
+    ),
+    ("ThrottlerConfig", "Refuses the share of attempts that the upstream would not accept.", &[(Kind::Throttler, "")]),
+    ("BreakerConfig", "Refuses attempts for a while after too many failed.", &[(Kind::Breaker, "")]),
+    (
+        "ConcurrencyLimiterConfig",
+        "How many attempts of a key run at once, as measured latencies allow.",
+        &[(Kind::ConcurrencyLimiter, "")],
+    ),
+    ("BulkheadConfig", "How many attempts of a key run at once.", &[(Kind::Bulkhead, "")]),
+    ("RateLimiterConfig", "How many permits of a key there are in an interval.", &[(Kind::RateLimiter, "")]),
+];
+
+/// The whole file.
+pub fn typescript() -> String {
+    let mut out = String::from(HEADER);
+    for (name, about, parts) in INTERFACES {
+        let _ = writeln!(out, "\n/** {about} */\nexport interface {name} {{");
+        for (kind, prefix) in parts {
+            members(&mut out, *kind, prefix);
+        }
+        out.push_str("}\n");
+    }
+    out
+}
+
+/// The options whose names begin with these letters, and have no dot behind them; where one has, an object stands for all.
+fn members(out: &mut String, kind: Kind, prefix: &str) {
+    let mut has_backoff = false;
+    for (position, spec) in kind.options().iter().enumerate() {
+        let Some(name) = spec.name.strip_prefix(prefix) else { continue };
+        if !name.contains('.') {
+            let comment = comment(kind, spec, kind.default_of(position));
+            let _ = writeln!(out, "  /**\n{comment}   */\n  {name}?: {};", value(kind, spec));
+        } else if !has_backoff {
+            has_backoff = true;
+            out.push_str("  /** How long the call waits before a repeat. Default: that of each of its options. */\n");
+            out.push_str("  backoff?: BackoffConfig;\n");
+        }
+    }
+}
+
+fn comment(kind: Kind, spec: &OptionSpec, default: f64) -> String {
+    let Row { meaning, unit, beside } = row(kind, spec.name);
+    let mut lines = String::new();
+    for line in [sentence(&meaning), String::new(), format!("{}{beside}.", range(kind, spec, unit))] {
+        let _ = writeln!(lines, "   * {line}");
+    }
+    let _ = writeln!(lines, "   * @defaultValue {}", written(kind, spec, default));
+    lines.replace(" \n", "\n")
+}
+
+/// What the policy's page says of an option.
+pub(crate) struct Row {
+    pub meaning: String,
+    pub unit: &'static str,
+    /// What another option demands of it.
+    pub beside: String,
+}
+
+pub(crate) fn row(kind: Kind, option: &str) -> Row {
+    let start = format!("| `{option}` | ");
+    let row = page(kind).lines().find_map(|line| line.strip_prefix(&start));
+    let cells: Vec<&str> = row.map_or_else(Vec::new, |row| row.split(" | ").collect());
+    let [meaning, unit, range, ..] = cells[..] else { panic!("no page says what {}.{option} is", kind.word()) };
+    let beside = range.split_once("; ").map_or(String::new(), |(_, beside)| format!("; {beside}"));
+    Row { meaning: meaning.replace("Off: ", "`false`: "), unit, beside }
+}
+
+/// A capital at its beginning and a dot at its end.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+}
+
+pub(crate) fn range(kind: Kind, spec: &OptionSpec, unit: &str) -> String {
+    let OptionSpec { min, max, .. } = spec;
+    let from = match spec.kind {
+        OptionKind::Duration => "Milliseconds from",
+        OptionKind::Count => "A whole number from",
+        OptionKind::Ratio if unit == "tokens" => "Tokens from",
+        OptionKind::Ratio if unit == "factor" => "A factor from",
+        OptionKind::Ratio => "A share from",
+        OptionKind::Flag if is_budget(kind, spec) => return String::from(BUDGETS),
+        OptionKind::Flag => return String::from("`true` or `false`"),
+        OptionKind::Word(_) => return format!("One of {}", value(kind, spec).replace(" | ", ", ")),
+    };
+    let strings = if spec.kind == OptionKind::Duration { ", or a string with a unit" } else { "" };
+    let off = if can_be_off(kind, spec) { ", or `false`" } else { "" };
+    format!("{from} {min} to {max}{strings}{off}")
+}
+
+pub(crate) fn written(kind: Kind, spec: &OptionSpec, default: f64) -> String {
+    match spec.kind {
+        _ if default.is_nan() => String::from("false"),
+        OptionKind::Flag if is_budget(kind, spec) => String::from("a private budget with its own defaults"),
+        OptionKind::Flag => (default != 0.0).to_string(),
+        OptionKind::Word(words) => format!("{:?}", words[default as usize]),
+        _ => default.to_string(),
+    }
+}
+
+fn value(kind: Kind, spec: &OptionSpec) -> String {
+    let value = match spec.kind {
+        OptionKind::Duration => String::from("Duration"),
+        OptionKind::Count | OptionKind::Ratio => String::from("number"),
+        OptionKind::Flag if is_budget(kind, spec) => String::from("Shared | BudgetConfig | false"),
+        OptionKind::Flag => String::from("boolean"),
+        OptionKind::Word(words) => words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" | "),
+    };
+    if can_be_off(kind, spec) { value + " | false" } else { value }
+}
+
+/// In TypeScript `false` also turns off a policy that has no other option.
+pub(crate) fn can_be_off(kind: Kind, spec: &OptionSpec) -> bool {
+    spec.can_be_off || kind.options().len() == 1
+}
+
+/// What crosses as a flag, and is an object for users.
+pub(crate) fn is_budget(kind: Kind, spec: &OptionSpec) -> bool {
+    kind == Kind::Retry && spec.name == "budget"
+}
+
+const BUDGETS: &str = "A budget to share, the settings of a private one, or `false` for no limit";
+
+fn page(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Deadline => include_str!("../../../docs/policies/deadline.md"),
+        Kind::Retry => include_str!("../../../docs/policies/retry.md"),
+        Kind::Budget => include_str!("../../../docs/policies/budget.md"),
+        Kind::Hedge => include_str!("../../../docs/policies/hedge.md"),
+        Kind::Throttler => include_str!("../../../docs/policies/throttler.md"),
+        Kind::Breaker => include_str!("../../../docs/policies/circuit_breaker.md"),
+        Kind::ConcurrencyLimiter => include_str!("../../../docs/policies/concurrency_limiter.md"),
+        Kind::Bulkhead => include_str!("../../../docs/policies/bulkhead.md"),
+        Kind::RateLimiter => include_str!("../../../docs/policies/rate_limiter.md"),
+        Kind::AttemptTimeout => include_str!("../../../docs/policies/attempt_timeout.md"),
+        other => panic!("{} has no page here", other.word()),
+    }
+}
+
+const HEADER: &str = r#"// Written from the engine's own tables and the pages of the policies by `npm run generate`; a test holds it to them.
+
+/** Milliseconds, or a number with a unit: `"250ms"`, `"10s"`, `"2m"`, `"1h"`. */
+export type Duration = number | `${number}${"ms" | "s" | "m" | "h"}`;
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMMITTED: &str = include_str!("../../src/generated/config.ts");
+
+    #[test]
+    fn the_committed_configuration_is_the_engines_and_the_pages() {
+        assert!(COMMITTED == typescript(), "run `npm run generate` and commit js/src/generated/config.ts");
+    }
+
+    /// What an editor shows of each option, by the interface's line and the option's.
+    fn comment_before(text: &str, from: &str, option: &str) -> String {
+        let (_, interface) = text.split_once(from).unwrap_or_else(|| panic!("no {from}"));
+        let (interface, _) = interface.split_once("\n}").unwrap();
+        let (before, _) = interface.split_once(&format!("\n  {option}?: ")).unwrap_or_else(|| panic!("no {option}"));
+        let (before, end) = before.rsplit_once("*/").unwrap_or_else(|| panic!("{option} has no comment"));
+        assert_eq!(end, "", "{option} has no comment");
+        before.rsplit_once("/**").unwrap().1.to_owned()
+    }
+
+    #[test]
+    fn every_option_of_every_policy_says_its_meaning_its_range_and_its_default() {
+        for kind in Kind::ALL {
+            for (position, spec) in kind.options().iter().enumerate() {
+                let dotted = spec.name.contains('.');
+                let of = INTERFACES
+                    .iter()
+                    .find(|(_, _, parts)| parts.iter().any(|(its, prefix)| its == kind && dotted != prefix.is_empty()));
+                let (name, ..) = of.unwrap_or_else(|| panic!("no interface has {}.{}", kind.word(), spec.name));
+                let option = spec.name.rsplit('.').next().unwrap();
+                let comment = comment_before(COMMITTED, &format!("export interface {name} {{"), option);
+                let [meaning, _, range, default] = *comment.trim().lines().collect::<Vec<_>>() else {
+                    panic!("{}.{option}: four lines: {comment}", kind.word())
+                };
+                let at = kind.default_of(position);
+                assert!(meaning.len() > "* Ten letters".len(), "{option}: {meaning}");
+                if matches!(spec.kind, OptionKind::Duration | OptionKind::Count | OptionKind::Ratio) {
+                    assert!(range.contains(&format!("from {} to {}", spec.min, spec.max)), "{option}: {range}");
+                    let number = if at.is_nan() { String::from("false") } else { at.to_string() };
+                    assert!(default.ends_with(&format!("@defaultValue {number}")), "{option}: {default}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_policy_of_a_stack_has_a_comment() {
+        let types = include_str!("../../src/types.ts");
+        for policy in [
+            "name",
+            "timeout",
+            "retry",
+            "hedge",
+            "throttler",
+            "breaker",
+            "concurrencyLimiter",
+            "bulkhead",
+            "rateLimiter",
+        ] {
+            assert!(!comment_before(types, "export interface Config {", policy).is_empty());
+        }
+    }
+}
