@@ -111,6 +111,11 @@ export interface Options {
    */
   replay?: `${number}${"B" | "KiB" | "MiB"}` | number | false;
   /**
+   * From how long on an attempt whose caller leaves is a timeout of the upstream, where else it is no evidence: for callers that abort
+   * when their own time is up, as SDKs do. A number of ms or `"20s"`, from 1 ms to 24 h. Default: never.
+   */
+  abortIsTimeoutAfter?: Duration | false;
+  /**
    * What a guard does where there is no WebAssembly, or none may be compiled: `"unguarded"` (the default) makes calls within their
    * timeouts, and says so by a warning, by `guard.state` and by the event `unavailable`; `"throw"` throws where the guard is made.
    */

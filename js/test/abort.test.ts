@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { reportOf, TimeoutError } from "../src/index.js";
+import { reportOf, TimeoutError, type RejectedError } from "../src/index.js";
 import { quiet, reasonOf, standOf } from "./support/host.js";
 import { shim } from "./support/shim.js";
 import { countingSignal, hang, status, Upstream, watched } from "./support/upstream.js";
@@ -178,6 +178,34 @@ test("an outer stack's timeout reads as a timeout inside, so that the inner brea
   assert.equal(verdicts.timeout, 1);
   assert.equal(breaker?.failures, 1);
   assert.equal(reportOf(error)?.stack, "outer");
+});
+
+test("with abortIsTimeoutAfter a caller that leaves a stalled upstream is a timeout from then on, and none before", async () => {
+  for (const timeout of [false, { total: "1m" }] as const) {
+    const { host, guard } = shim();
+    const stack = guard({ timeout, breaker: { consecutiveFailures: 2 } }, { fetch: new Upstream("hang").fetch, abortIsTimeoutAfter: "20s" });
+    const leaveAfter = async (ms: number): Promise<unknown> => {
+      const caller = new AbortController();
+      const left = reasonOf(stack.fetch(URL_A, { signal: caller.signal }));
+      await host.pass(ms);
+      caller.abort("the SDK's time is up");
+      return left;
+    };
+    assert.equal(await leaveAfter(19_999), "the SDK's time is up");
+    assert.equal(stack.breaker(URL_A).failures, 0);
+    assert.deepEqual([await leaveAfter(20_000), await leaveAfter(30_000)], ["the SDK's time is up", "the SDK's time is up"]);
+    assert.equal(stack.breaker(URL_A).state, "open");
+    assert.equal(((await reasonOf(stack.fetch(URL_A))) as RejectedError).reason, "circuit-open");
+  }
+});
+
+test("abortIsTimeoutAfter is a duration from 1 ms to 24 h, or false", () => {
+  const { guard } = shim();
+  for (const abortIsTimeoutAfter of [false, 1, "20s", "24h"] as const) guard({}, { abortIsTimeoutAfter });
+  for (const abortIsTimeoutAfter of [0, -1, NaN, "25h", "soon", true, null, {}]) {
+    const message = /^options\.abortIsTimeoutAfter: .+ is not allowed; expected 1ms to 24h \(.+\), or false$/;
+    assert.throws(() => guard({}, { abortIsTimeoutAfter } as never), { name: "ConfigError", message });
+  }
 });
 
 test("an abort that is neither ours nor the caller's is cancelled: not repeated, no evidence", async () => {

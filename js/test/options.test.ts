@@ -44,7 +44,7 @@ test("a function that is async where it may not be, and fails, leaves no rejecti
 
 test("wrong options are refused where they are given: path, value, and what may stand there", () => {
   const table: [options: unknown, message: string][] = [
-    [{ retry: {} }, "options.retry: unknown; known are fetch, key, classify, fallback, refusals, replay, onUnavailable, host"],
+    [{ retry: {} }, "options.retry: unknown; known are fetch, key, classify, fallback, refusals, replay, abortIsTimeoutAfter, onUnavailable, host"],
     [{ fetcher: fetch }, 'options.fetcher: unknown; did you mean "fetch"?'],
     [{ key: "x" }, 'options.key: "x" is not allowed; expected a function, or null'],
     [{ fetch: 5 }, "options.fetch: 5 is not allowed; expected a function, or an object that has fetch"],

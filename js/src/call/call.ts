@@ -10,6 +10,8 @@ export interface Site {
   readonly engine: Engine;
   readonly stack: Stack;
   readonly classify: Classify | undefined;
+  /** From how many milliseconds on a caller that leaves an attempt is a timeout of the upstream. */
+  readonly abortLimitMs: number;
 }
 
 /** What a call does. */

@@ -77,14 +77,16 @@ export function abandon<T>(call: Call<T>): void {
 }
 
 /**
- * The caller is gone. What runs is given up without evidence, unless the caller is an outer stack whose time was up: that
- * is a timeout for whoever stands inside it, or an inner breaker would never see a stalled upstream.
+ * The caller is gone. What runs is given up without evidence, with two exceptions. The caller is an outer stack whose time was
+ * up: that is a timeout for whoever stands inside it, or an inner breaker would never see a stalled upstream. Or the attempt has
+ * run for so long that the guard takes any abort for a timeout.
  */
 export function leave<T>(call: Call<T>, running: readonly Attempt<T>[], reason: unknown): void {
-  const { engine } = call.site;
+  const { engine, abortLimitMs } = call.site;
   if (call.epoch !== engine.epoch) return;
   try {
-    if (brandOf(reason) === "TimeoutError") for (const { attempt } of running) engine.settle(call.handle, attempt, GIVEN_UP, -1, -1);
+    const since = brandOf(reason) === "TimeoutError" ? Infinity : abortLimitMs === Infinity ? -Infinity : engine.host.now() - abortLimitMs;
+    for (const { attempt, startedAt } of running) if (startedAt <= since) engine.settle(call.handle, attempt, GIVEN_UP, -1, -1);
     if (call.epoch === engine.epoch) engine.cancel(call.handle);
   } catch {
     // A reason or a host that fails: the call's leases end by themselves.

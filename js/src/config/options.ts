@@ -97,7 +97,7 @@ const SENDER: Kind = ["a function, or an object that has fetch", (value) => isFu
 const UNAVAILABLE: Kind = ['"unguarded" or "throw"', (value) => value === "unguarded" || value === "throw"];
 
 type Kinds = { readonly [name: string]: Kind };
-const OPTIONS: Kinds = { fetch: SENDER, key: KEY, classify: FUNCTION, fallback: ANY, refusals: ANY, replay: ANY, onUnavailable: UNAVAILABLE, host: OBJECT };
+const OPTIONS: Kinds = { fetch: SENDER, key: KEY, classify: FUNCTION, fallback: ANY, refusals: ANY, replay: ANY, abortIsTimeoutAfter: ANY, onUnavailable: UNAVAILABLE, host: OBJECT };
 const HOST: Kinds = { now: FUNCTION, random: FUNCTION, arm: FUNCTION, fetch: FUNCTION, wallNow: FUNCTION, wakesOthers: FUNCTION };
 const SCOPE: Kinds = { fetch: SENDER, waitUntil: FUNCTION };
 /** One shape for all calls, in which every name stands: nothing is looked for on a prototype. */

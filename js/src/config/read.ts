@@ -95,6 +95,14 @@ export function readTimeout(value: unknown): number {
   return millis!;
 }
 
+/** From when on a caller's abort is a timeout, in milliseconds: never, unless somebody says so. */
+export function readAbortLimit(value: unknown): number {
+  if (value === undefined || value === false) return Infinity;
+  const millis = readDuration(value);
+  if (!(millis! >= 1 && millis! <= LONGEST_MS)) throw wrong("options.abortIsTimeoutAfter", value, `1ms to 24h (${DURATIONS}), or false`);
+  return millis!;
+}
+
 // ——— reading ———
 
 /** Where a policy's options stand in a stack. */
@@ -219,6 +227,7 @@ const BESIDE: { readonly [path: string]: string | undefined } = {
   "rateLimiter.interval": "rate and burst",
 };
 
+const LONGEST_MS = 86_400_000;
 const DURATIONS = 'a number of ms, or "250ms", "10s", "2m", "1h"';
 /** What makes objects of a policy that several stacks may share: it has the policy's name, but for two. */
 function makerOf(policy: string): string | undefined {

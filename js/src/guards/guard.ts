@@ -2,9 +2,11 @@
 
 import type { Site, Work } from "../call/call.js";
 import { checkListener, permitsOf, readCall, readReplay, readRestore, readScope, type CallSettings } from "../config/options.js";
-import { hasAny, readTimeout } from "../config/read.js";
+import { hasAny, readAbortLimit, readTimeout } from "../config/read.js";
 import { readFallback, readRefusals, readValueFallback } from "../config/substitutes.js";
 import { drive } from "../call/driver.js";
+import type { Engine } from "../engine/engine.js";
+import type { Stack } from "../engine/stack.js";
 import { AFTER_FAILURE, asSignal, flagsOf, flagsOfRequest, originOf, signalOf } from "../http/facts.js";
 import { substituted, type Substitutes } from "./fallback.js";
 import { initOf, inputOf } from "../http/init.js";
@@ -142,6 +144,10 @@ export class StackGuard implements Guard {
     if (waitUntil !== undefined) anchor(waitUntil, promise);
     return promise;
   }
+}
+
+export function siteOf(engine: Engine, stack: Stack, { classify, abortIsTimeoutAfter }: Options): Site {
+  return { engine, stack, classify, abortLimitMs: readAbortLimit(abortIsTimeoutAfter) };
 }
 
 function orNone(replace: Substitutes["replace"], refusals?: Substitutes["refusals"]): Substitutes | undefined {

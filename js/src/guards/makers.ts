@@ -3,7 +3,7 @@
 
 import { readOptions, readScope, readSharedOptions, timeOf, wordOf } from "../config/options.js";
 import { Engine } from "../engine/engine.js";
-import { StackGuard } from "./guard.js";
+import { siteOf, StackGuard } from "./guard.js";
 import type { OwnHost } from "../host/host.js";
 import { memberOf } from "../util/members.js";
 import { methodOf } from "../util/method.js";
@@ -64,7 +64,7 @@ export function makersFor(runtime: Runtime): Makers {
     const { engine, stacks } = partFor(options.host);
     const stack = stacks.of(config);
     if (engine.unavailable !== undefined && options.onUnavailable === "throw") throw engine.unavailable;
-    return new StackGuard({ engine, stack, classify: options.classify }, options, readScope({}));
+    return new StackGuard(siteOf(engine, stack, options), options, readScope({}));
   };
 
   return {

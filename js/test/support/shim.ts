@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { Engine } from "../../src/engine/engine.js";
 import { makersFor } from "../../src/guards/makers.js";
-import { StackGuard } from "../../src/guards/guard.js";
+import { siteOf, StackGuard } from "../../src/guards/guard.js";
 import { Stacks } from "../../src/guards/stacks.js";
 import type { Config, Options } from "../../src/types.js";
 import { FakeHost } from "./host.js";
@@ -19,7 +19,7 @@ export function shim(host = new FakeHost(), module: () => WebAssembly.Module = e
   const engine = new Engine(host, module);
   const stacks = new Stacks(engine);
   const guard = (config: Config, options: Omit<Options, "host"> = {}): StackGuard =>
-    new StackGuard({ engine, stack: stacks.of(config), classify: options.classify }, options, {});
+    new StackGuard(siteOf(engine, stacks.of(config), options), options, {});
   return { host, engine, stacks, guard };
 }
 
