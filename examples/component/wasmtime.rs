@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use forbear_wasmtime_host::engine::{Decision, Ending, Facts, Outcome, Step};
-use forbear_wasmtime_host::types::{Policy, PolicySettings, Setting, Value};
+use forbear_wasmtime_host::types::{PolicySettings, Setting, Value};
 use forbear_wasmtime_host::{Compiled, Instance};
 use wasmtime::Result;
 use wasmtime::component::ResourceAny;
@@ -105,9 +105,9 @@ impl Host {
 fn policies() -> Vec<PolicySettings> {
     let option = |name: &str, value| Setting { name: name.to_owned(), value };
     vec![
-        PolicySettings { policy: Policy::Deadline, options: vec![option("total", Value::Duration(10 * SECOND))] },
+        PolicySettings { policy: "deadline".to_owned(), options: vec![option("total", Value::Duration(10 * SECOND))] },
         PolicySettings {
-            policy: Policy::Retry,
+            policy: "retry".to_owned(),
             options: vec![
                 option("attempts", Value::Count(3)),
                 option("backoff.base", Value::Duration(SECOND)),
@@ -115,7 +115,7 @@ fn policies() -> Vec<PolicySettings> {
             ],
         },
         PolicySettings {
-            policy: Policy::Breaker,
+            policy: "breaker".to_owned(),
             options: vec![option("consecutiveFailures", Value::Count(3)), option("openJitter", Value::Ratio(0.0))],
         },
     ]

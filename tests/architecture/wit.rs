@@ -22,10 +22,10 @@ fn every_option_is_told_in_the_wit_package() {
 fn the_words_of_the_wit_package_are_the_engines() {
     let engine = fs::read_to_string(root().join("wit/engine.wit")).unwrap();
     for (declaration, words) in [
-        ("enum stop-reason", StopReason::WORDS),
-        ("enum refusal-reason", RefusalReason::WORDS),
+        ("variant stop-reason", StopReason::WORDS),
+        ("variant refusal-reason", RefusalReason::WORDS),
         ("enum verdict", VerdictWord::WORDS),
-        ("enum circuit-state", StateWord::WORDS),
+        ("variant circuit-state", StateWord::WORDS),
     ] {
         assert_eq!(cases(&engine, declaration), words, "{declaration}");
     }
@@ -44,12 +44,12 @@ fn every_item_of_the_wit_package_says_since_when_it_is_there_and_what_it_is() {
     assert!(wrong.is_empty(), "without documentation or @since:\n{}", wrong.join("\n"));
 }
 
-/// The cases of an enum, without `other`.
+/// The cases of an enum or a variant, without `other`.
 fn cases(text: &str, declaration: &str) -> Vec<String> {
     let (_, body) = text.split_once(&format!("  {declaration} {{\n")).unwrap();
     let lines = body.lines().map(str::trim).take_while(|line| *line != "}");
     let cases = lines.filter(|line| !line.starts_with("///")).map(|line| line.trim_end_matches(',').to_owned());
-    cases.filter(|case| case != "other").collect()
+    cases.filter(|case| !case.starts_with("other")).collect()
 }
 
 /// Lines that declare something and lack what belongs above them.
@@ -81,12 +81,12 @@ fn bare_items(text: &str) -> Vec<&str> {
 fn types() -> String {
     let mut policies = String::new();
     for kind in Kind::ALL {
-        about(&mut policies, "", &kind_docs(*kind));
-        policies.push_str("    ///\n");
+        policies.push_str("  ///\n");
+        about(&mut policies, "", &format!("`{}`: {}", kind.word(), kind_docs(*kind)));
+        policies.push_str("  ///\n");
         for (spec, row) in kind.options().iter().zip(docs::rows(&docs::page(*kind))) {
             about(&mut policies, "  ", &format!("- `{}`: {}", spec.name, option_docs(*kind, spec, &row)));
         }
-        let _ = writeln!(policies, "    {},", kebab(kind.word()));
     }
     TYPES.replace("{policies}", &policies)
 }
@@ -129,21 +129,15 @@ fn option_docs(kind: Kind, spec: &OptionSpec, row: &Row) -> String {
 
 /// Documentation of a case, wrapped; what follows its first line is indented.
 fn about(out: &mut String, indent: &str, text: &str) {
-    let mut line = String::from("    ///");
+    let mut line = String::from("  ///");
     for word in text.split(' ') {
         if line.len() + word.len() >= WIDTH {
             let _ = writeln!(out, "{line}");
-            line = format!("    ///{indent}");
+            line = format!("  ///{indent}");
         }
         let _ = write!(line, " {word}");
     }
     let _ = writeln!(out, "{line}");
-}
-
-/// `rateLimiter` as WIT writes it.
-fn kebab(name: &str) -> String {
-    let dashed = |letter: char| letter.is_uppercase().then_some('-').into_iter().chain(letter.to_lowercase());
-    name.chars().flat_map(dashed).collect()
 }
 
 /// Milliseconds in the largest unit that leaves a whole number.
@@ -167,13 +161,10 @@ interface types {
   @since(version = 0.1.0)
   type duration = u64;
 
-  /// The policies, in the order in which they stand, outermost first, each with the names of its options. docs/policies says
-  /// what each promises, and where its defaults come from.
-  @since(version = 0.1.0)
-  enum policy {
-{policies}    /// One that this version has no case for.
-    other,
-  }
+  /// A policy, by its name: here all of them, in the order in which they stand, outermost first, each with the names of its
+  /// options. docs/policies says what each promises, and where its defaults come from.
+{policies}  @since(version = 0.1.0)
+  type policy = string;
 
   /// The value of an option, or a fact of an event.
   @since(version = 0.1.0)

@@ -32,7 +32,7 @@ pub fn tell(engine: &Engine, decision: &forbear::Decision) -> Decision {
         }),
         Step::Reject(rejection) => Told::Reject(Rejection {
             reason: words::refusal_reason(rejection.reason),
-            policy: words::policy(rejection.policy),
+            policy: rejection.policy.word().to_string(),
         }),
         Step::Unguarded => Told::Unguarded,
     };
@@ -79,7 +79,7 @@ pub fn event(event: &forbear::event::Event) -> Event {
         at: event.at.since(Instant::ORIGIN).as_nanos(),
         stack: event.stack.map(forbear::StackId::number),
         key: event.key.number(),
-        policy: event.policy.map(words::policy),
+        policy: event.policy.map(|policy| policy.word().to_string()),
         name: name.to_string(),
         facts: fields.iter().zip(numbers).map(fact).collect::<Vec<_>>(),
     }

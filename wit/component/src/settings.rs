@@ -6,19 +6,19 @@ use forbear::config::{ConfigReason, OptionKind};
 use forbear::{Kind, StackConfig};
 
 use crate::bindings::exports::forbear::resilience::engine::{ConfigError, Problem, RefusedValue};
-use crate::bindings::exports::forbear::resilience::types::{Policy, PolicySettings, Setting, Value};
+use crate::bindings::exports::forbear::resilience::types::{PolicySettings, Setting, Value};
 use crate::words;
 
 /// Turns the policy on and sets its options, one after the other; says which policy it was.
 pub fn apply(config: &mut StackConfig, settings: &PolicySettings) -> Result<Kind, ConfigError> {
     let PolicySettings { policy, options } = settings;
-    let kind = words::kind_of(*policy).ok_or_else(|| refuse(*policy, "", Problem::Other(None)))?;
+    let kind = words::kind_of(policy).ok_or_else(|| refuse(policy, "", Problem::UnknownPolicy))?;
     let slot = config.slot(kind);
     slot.turn_on();
     for Setting { name, value } in options {
         let option = kind.options().iter().enumerate().find(|(_, option)| option.name == name);
-        let (position, option) = option.ok_or_else(|| refuse(*policy, name, Problem::UnknownOption))?;
-        let number = number(option.kind, value).ok_or_else(|| refuse(*policy, name, Problem::WrongKind))?;
+        let (position, option) = option.ok_or_else(|| refuse(policy, name, Problem::UnknownOption))?;
+        let number = number(option.kind, value).ok_or_else(|| refuse(policy, name, Problem::WrongKind))?;
         slot.set(position, number).map_err(refused)?;
     }
     Ok(kind)
@@ -51,12 +51,12 @@ pub fn refused(error: forbear::ConfigError) -> ConfigError {
         ConfigReason::TooMany => Problem::TooMany,
         other => Problem::Other(Some(other.word().to_string())),
     };
-    refuse(words::policy(error.policy), option.map_or("", |option| option.name), problem)
+    refuse(error.policy.word(), option.map_or("", |option| option.name), problem)
 }
 
 /// The error that says that this is wrong.
-pub fn refuse(policy: Policy, option: &str, problem: Problem) -> ConfigError {
-    ConfigError { policy, option: option.to_string(), problem }
+pub fn refuse(policy: &str, option: &str, problem: Problem) -> ConfigError {
+    ConfigError { policy: policy.to_string(), option: option.to_string(), problem }
 }
 
 const NANOS_PER_MILLI: f64 = 1e6;

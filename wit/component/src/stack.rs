@@ -1,6 +1,6 @@
 //! A stack: one choice of policies.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use forbear::policy::circuit_breaker::CircuitBreaker;
@@ -114,5 +114,5 @@ impl Stacked {
 /// The policies of a set.
 fn policies(set: u16) -> Vec<Policy> {
     let is_in = |kind: &forbear::Kind| set & 1 << kind.code() != 0;
-    forbear::Kind::ALL.iter().copied().filter(is_in).map(words::policy).collect()
+    forbear::Kind::ALL.iter().copied().filter(is_in).map(|kind| kind.word().to_string()).collect()
 }

@@ -1,5 +1,7 @@
 //! The engine's words as the cases that cross, and back.
 
+use alloc::string::ToString;
+
 use forbear::policy::circuit_breaker::StateWord;
 use forbear::{Duration, Facts, Kind, Outcome, Overload, RefusalReason, Repeat, StopReason, Verdict};
 
@@ -11,16 +13,13 @@ macro_rules! cases {
         pub fn $name(word: $Word) -> types::$Case {
             match word {
                 $($Word::$Variant => types::$Case::$Variant,)+
-                _ => types::$Case::Other,
+                other => types::$Case::Other(other.word().to_string()),
             }
         }
     )+ };
 }
 
 cases! {
-    policy: Kind => Policy {
-        Deadline Retry Budget Hedge Throttler Breaker ConcurrencyLimiter Bulkhead RateLimiter AttemptTimeout
-    }
     stop_reason: StopReason => StopReason {
         Completed NotRetryable NotRepeatable BodyNotReplayable AttemptsExhausted DeadlineExceeded RetryAfterExceedsDeadline
         RetryAfterTooLong BudgetExceeded Refused Cancelled
@@ -31,9 +30,9 @@ cases! {
     circuit_state: StateWord => CircuitState { Closed Open HalfOpen ForcedOpen Disabled }
 }
 
-/// The policy of a case; `None` for one that has none here.
-pub fn kind_of(case: types::Policy) -> Option<Kind> {
-    Kind::ALL.iter().copied().find(|kind| policy(*kind) == case)
+/// The policy of this name.
+pub fn kind_of(name: &str) -> Option<Kind> {
+    Kind::ALL.iter().copied().find(|kind| kind.word() == name)
 }
 
 pub fn repeat(repeat: types::Repeat) -> Repeat {

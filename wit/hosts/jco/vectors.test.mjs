@@ -64,7 +64,7 @@ class World {
         return this.#tell(engine.cancel(call, now), now);
       case "circuit": {
         const { state, calls, failures, slow, trips, retryAfter } = stack.circuit(verb.key, now);
-        return { state, calls, failures, slow, trips, ...(retryAfter !== undefined && { retryAfterMs: millis(retryAfter) }) };
+        return { state: state.tag, calls, failures, slow, trips, ...(retryAfter !== undefined && { retryAfterMs: millis(retryAfter) }) };
       }
       case "operate":
         return { done: stack.operate(verb.key, kebab(verb.action), now, random) };
@@ -88,9 +88,9 @@ class World {
     if (step.tag === "send") told.attempt = step.val;
     if (step.tag === "done") {
       const { attempt, reason, held, retryAfter } = step.val;
-      Object.assign(told, { attempt, reason }, held && { held }, retryAfter !== undefined && { retryAfterMs: millis(retryAfter) });
+      Object.assign(told, { attempt, reason: reason.tag }, held && { held }, retryAfter !== undefined && { retryAfterMs: millis(retryAfter) });
     }
-    if (step.tag === "reject") Object.assign(told, { reason: step.val.reason, policy: camel(step.val.policy) });
+    if (step.tag === "reject") Object.assign(told, { reason: step.val.reason.tag, policy: step.val.policy });
     if (drop !== 0) told.drop = ATTEMPTS.filter((attempt) => drop & (1 << attempt));
     if (at !== undefined) told.delayMs = millis(at > now ? at - now : 0n);
     if (call !== undefined) told.call = this.#labelOf(call);
@@ -109,7 +109,7 @@ class World {
 /** A policy's settings as a document has them: milliseconds, counts, shares, 0 and 1, a word's position, `null` for off. */
 function settings(policy, options) {
   return {
-    policy: kebab(policy),
+    policy,
     options: Object.entries(options).map(([name, number]) => ({ name, value: value(policy, name, number) })),
   };
 }
@@ -117,8 +117,8 @@ function settings(policy, options) {
 /** The number as the value that the option takes, by the list in wit/types.wit. */
 function value(policy, option, number) {
   if (number === null) return { tag: "none" };
-  const list = TYPES.split(`\n    ${kebab(policy)},\n`)[0].split(`    /// - \`${option}\`: `).at(-1);
-  const [, kind, rest] = /.* \((\w+)([^(]*)\)/s.exec(list.split("\n    /// - `")[0].split("\n    ///\n")[0].replaceAll(/\n {4}\/\/\/ +/g, " "));
+  const list = TYPES.split(`  /// \`${policy}\`: `)[1].split(`  /// - \`${option}\`: `)[1];
+  const [, kind, rest] = /.* \((\w+)([^(]*)\)/s.exec(list.split("\n  /// - `")[0].split("\n  ///\n")[0].split("\n  @since")[0].replaceAll(/\n {2}\/\/\/ +/g, " "));
   switch (kind) {
     case "duration":
       return { tag: kind, val: BigInt(Math.round(number * 1e6)) };
@@ -160,5 +160,4 @@ const nanos = (ms) => BigInt(ms ?? 0) * NANOS_PER_MILLI;
 const optionalNanos = (ms) => (ms === undefined ? undefined : nanos(ms));
 const millis = (span) => Number((span + NANOS_PER_MILLI - 1n) / NANOS_PER_MILLI);
 const kebab = (word) => word.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-const camel = (word) => word.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
 const ATTEMPTS = Array.from({ length: 15 }, (_, i) => i + 1);

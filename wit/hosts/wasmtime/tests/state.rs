@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use forbear_wasmtime_host::engine::{Ending, Facts, Outcome, Snapshot, Step};
-use forbear_wasmtime_host::types::{Policy, PolicySettings, Setting, Value};
+use forbear_wasmtime_host::types::{PolicySettings, Setting, Value};
 use forbear_wasmtime_host::{Compiled, Instance};
 use wasmtime::component::ResourceAny;
 
@@ -80,7 +80,7 @@ fn policies() -> Vec<PolicySettings> {
         option("openJitter", Value::Ratio(0.0)),
         option("successesToClose", Value::Count(1)),
     ];
-    vec![PolicySettings { policy: Policy::Breaker, options }]
+    vec![PolicySettings { policy: "breaker".to_owned(), options }]
 }
 
 static COMPILED: LazyLock<Compiled> = LazyLock::new(|| {

@@ -6,10 +6,9 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use forbear_wasmtime_host::engine::{
-    Circuit, CircuitAction, CircuitState, Decision, Ending, Facts, Metrics, Outcome, RefusalReason, Repeat,
-    RestoreError, Snapshot, Step, StopReason,
+    Circuit, CircuitAction, Decision, Ending, Facts, Metrics, Outcome, Repeat, RestoreError, Snapshot, Step,
 };
-use forbear_wasmtime_host::types::{Policy, PolicySettings, Setting, Value as Given};
+use forbear_wasmtime_host::types::{PolicySettings, Setting, Value as Given};
 use forbear_wasmtime_host::{Compiled, Instance};
 use serde_json::{Map, Value, json};
 use wasmtime::component::ResourceAny;
@@ -129,12 +128,12 @@ impl World {
                 if let Some(wait) = done.retry_after {
                     put("retryAfterMs", wait.div_ceil(1_000_000).into());
                 }
-                put("reason", stop_reason(done.reason).into())
+                put("reason", kebab(&format!("{:?}", done.reason)).into())
             }
             Step::Reject(rejection) => {
                 put("kind", "reject".into());
-                put("policy", POLICIES.iter().find(|(_, policy)| *policy == rejection.policy).unwrap().0.into());
-                put("reason", refusal_reason(rejection.reason).into())
+                put("policy", rejection.policy.as_str().into());
+                put("reason", kebab(&format!("{:?}", rejection.reason)).into())
             }
             Step::Unguarded => put("kind", "unguarded".into()),
         };
@@ -172,7 +171,6 @@ impl World {
 /// A policy's settings as a document has them: milliseconds, counts, shares, 0 and 1, a word's position, `null` for off. Which
 /// of these an option takes, the component says itself.
 fn settings(word: &str, options: &Value) -> PolicySettings {
-    let (_, policy) = POLICIES.iter().find(|(known, _)| *known == word).unwrap_or_else(|| panic!("no policy {word}"));
     let options = options.as_object().expect("options are an object").iter().map(|(name, number)| Setting {
         name: name.clone(),
         value: match number.as_f64() {
@@ -180,18 +178,15 @@ fn settings(word: &str, options: &Value) -> PolicySettings {
             Some(number) => value(word, name, number),
         },
     });
-    PolicySettings { policy: *policy, options: options.collect() }
+    PolicySettings { policy: word.to_owned(), options: options.collect() }
 }
 
 /// The number as the value that the option takes, by the list in wit/types.wit.
 fn value(word: &str, option: &str, number: f64) -> Given {
-    let kebab: String = word
-        .chars()
-        .flat_map(|letter| letter.is_uppercase().then_some('-').into_iter().chain(letter.to_lowercase()))
-        .collect();
-    let (before, _) = TYPES.split_once(&format!("\n    {kebab},\n")).expect("the policy's case");
-    let (_, told) = before.rsplit_once(&format!("    /// - `{option}`: ")).expect("the option's line");
-    let told: String = told.split("\n    /// - `").next().unwrap().replace("\n    ///  ", "");
+    let (_, policy) = TYPES.split_once(&format!("  /// `{word}`: ")).expect("the policy's lines");
+    let (_, told) = policy.split_once(&format!("  /// - `{option}`: ")).expect("the option's line");
+    let told = told.split("\n  /// - `").next().unwrap().split("\n  ///\n").next().unwrap();
+    let told = told.split("\n  @since").next().unwrap().replace("\n  ///  ", "");
     let (_, kind) = told.rsplit_once(" (").expect("its kind");
     let (kind, words) = kind.split_once(' ').map_or((kind, ""), |(kind, rest)| (kind, rest));
     match kind.trim_end_matches(';') {
@@ -258,13 +253,7 @@ fn snapshot(verb: &Value) -> Snapshot {
 }
 
 fn tell_circuit(circuit: &Circuit) -> Value {
-    let state = match circuit.state {
-        CircuitState::Closed => "closed",
-        CircuitState::Open => "open",
-        CircuitState::HalfOpen => "half-open",
-        CircuitState::ForcedOpen => "forced-open",
-        CircuitState::Disabled => "disabled",
-    };
+    let state = kebab(&format!("{:?}", circuit.state));
     let Circuit { calls, failures, slow, trips, .. } = circuit;
     let mut told = json!({ "state": state, "calls": calls, "failures": failures, "slow": slow, "trips": trips });
     if let Some(span) = circuit.retry_after {
@@ -282,14 +271,6 @@ fn action(word: &str) -> CircuitAction {
         "enable" => CircuitAction::Enable,
         other => panic!("operators cannot {other}"),
     }
-}
-
-fn stop_reason(reason: StopReason) -> String {
-    kebab(&format!("{reason:?}"))
-}
-
-fn refusal_reason(reason: RefusalReason) -> String {
-    kebab(&format!("{reason:?}"))
 }
 
 /// `StopReason::NotRetryable` is called `not-retryable`.
@@ -323,16 +304,3 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 fn by_name(counts: Vec<(String, u32)>) -> Value {
     counts.into_iter().map(|(word, count)| (word, json!(count))).collect::<Map<_, _>>().into()
 }
-
-const POLICIES: [(&str, Policy); 10] = [
-    ("deadline", Policy::Deadline),
-    ("retry", Policy::Retry),
-    ("budget", Policy::Budget),
-    ("hedge", Policy::Hedge),
-    ("throttler", Policy::Throttler),
-    ("breaker", Policy::Breaker),
-    ("concurrencyLimiter", Policy::ConcurrencyLimiter),
-    ("bulkhead", Policy::Bulkhead),
-    ("rateLimiter", Policy::RateLimiter),
-    ("attemptTimeout", Policy::AttemptTimeout),
-];
