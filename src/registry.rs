@@ -20,13 +20,13 @@ macro_rules! policies {
                 gates {
                     /// Refuses a share of all attempts, the larger the less the upstream accepts.
                     Throttler = "throttler", throttler: throttler::Throttler;
-                    /// Stops calling what keeps failing.
+                    /// Refuses all attempts for a while after too many failed.
                     Breaker = "breaker", breaker: circuit_breaker::CircuitBreaker;
-                    /// Lets as many attempts run at once as their latencies say is good.
+                    /// Limits how many attempts run at once, and finds the limit by measuring.
                     ConcurrencyLimiter = "concurrencyLimiter", concurrency_limiter: concurrency_limiter::ConcurrencyLimiter;
-                    /// So many attempts at once.
+                    /// Limits how many attempts run at once to a fixed number.
                     Bulkhead = "bulkhead", bulkhead: bulkhead::Bulkhead;
-                    /// So many attempts in so much time.
+                    /// Limits how many attempts start in an interval.
                     RateLimiter = "rateLimiter", rate_limiter: rate_limiter::RateLimiter;
                 }
                 inner {

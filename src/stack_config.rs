@@ -252,7 +252,7 @@ mod tests {
             let others =
                 (0..kind.options().len()).flat_map(ends).filter(|(option, end)| kind.default_of(*option) != *end);
             let prints: Vec<u64> = others.filter_map(|setting| built(*kind, Some(setting))).collect();
-            assert!(prints.len() > 3 && prints.iter().all(|print| *print != plain), "{}", kind.word());
+            assert!(!prints.is_empty() && prints.iter().all(|print| *print != plain), "{}", kind.word());
         }
     }
 }

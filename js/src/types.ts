@@ -1,9 +1,6 @@
 // The types users see. The options of each policy are in generated/config.ts.
 
-import type {
-  BreakerConfig, BulkheadConfig, ConcurrencyLimiterConfig, Duration, HedgeConfig, RateLimiterConfig,
-  RetryConfig as GeneratedRetryConfig, ThrottlerConfig, TimeoutConfig,
-} from "./generated/config.js";
+import type { Duration, GateConfigs, HedgeConfig, RetryConfig as GeneratedRetryConfig, TimeoutConfig } from "./generated/config.js";
 import type { BreakerReading, EventFacts, Readings } from "./generated/vocabulary.js";
 
 export type {
@@ -40,7 +37,7 @@ export interface Host {
 }
 
 /** One stack of policies. An absent policy is off, `{}` is its defaults. */
-export interface Config {
+export interface Config extends GateConfigs<{ [Policy in keyof Readings]: Shared<Policy> }> {
   /** Names the stack in errors, events and metrics. */
   name?: string;
   /** How long the call and each attempt may take. `false`: as long as they like. */
@@ -49,16 +46,6 @@ export interface Config {
   retry?: RetryConfig | false;
   /** Starts another attempt beside one that is slow. */
   hedge?: HedgeConfig | false;
-  /** Refuses a share of attempts while the upstream does not accept them. */
-  throttler?: ThrottlerConfig | Throttler | false;
-  /** Refuses all attempts for a while after too many failed. */
-  breaker?: BreakerConfig | CircuitBreaker | false;
-  /** Limits how many attempts run at once, and finds the limit by measuring. */
-  concurrencyLimiter?: ConcurrencyLimiterConfig | ConcurrencyLimiter | false;
-  /** Limits how many attempts run at once to a fixed number. */
-  bulkhead?: BulkheadConfig | Bulkhead | false;
-  /** Limits how many attempts start in an interval. */
-  rateLimiter?: RateLimiterConfig | RateLimiter | false;
 }
 
 /** When and how often a call is attempted again. */

@@ -1,7 +1,7 @@
 //! How worlds end: everybody dies, or leaves; and then it is all done again.
 
 use forbear::policy::circuit_breaker::StateWord;
-use forbear::{Decision, Facts, HostTime, Key};
+use forbear::{Decision, Facts, HostTime, Key, RefusalReason, Step};
 
 use super::{Habits, NOBODY, World};
 use crate::judge::{State, Violation, broken};
@@ -23,12 +23,12 @@ impl World {
                 let from = self.callers.len();
                 // Permits that were spent come back with time only, and slots of what is given up below and never ends.
                 self.clock += 70_000;
-                let may_refuse = self.may_refuse(stack, name);
+                let (may_refuse, asked) = (self.may_refuse(stack, name), self.answers.len());
                 for _ in 0..5 {
                     self.admit(stack, name, Facts::default(), 0)?;
                 }
                 let first = &self.callers[from];
-                if first.attempts.is_empty() && !may_refuse {
+                if first.attempts.is_empty() && !may_refuse && !self.is_shed(asked) {
                     broken!(5, "everybody is gone, and {name:?} of stack {stack} is still {:?}", first.state);
                 }
                 for call in from..self.callers.len() {
@@ -39,6 +39,12 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// Whether this answer is a refusal by a policy that sheds a share of all calls, which depends on nobody else.
+    fn is_shed(&self, answer: usize) -> bool {
+        let step = self.answers.get(answer).copied().flatten().map(|decision| decision.step);
+        matches!(step, Some(Step::Reject(rejection)) if rejection.reason == RefusalReason::Throttled)
     }
 
     /// Whether a refusal needs nobody who holds something.

@@ -362,7 +362,7 @@ impl Caller {
     ) -> Result<(), Violation> {
         let step = answered.decision.step;
         let throttled = match step {
-            Step::Reject(rejection) => rejection.policy == Kind::Throttler,
+            Step::Reject(rejection) => rejection.reason == RefusalReason::Throttled,
             // A refusal may be waited out.
             step => step == Step::Wait,
         };

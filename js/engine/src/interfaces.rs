@@ -7,47 +7,92 @@ use forbear::config::{OptionKind, OptionSpec};
 use forbear::policy::Kind;
 
 /// One interface: its name, what it is, and whose options it has: those that begin with these letters.
-pub(crate) type Interface = (&'static str, &'static str, &'static [(Kind, &'static str)]);
+pub(crate) struct Interface {
+    pub name: String,
+    pub about: String,
+    pub parts: Vec<(Kind, &'static str)>,
+}
 
 pub(crate) const BACKOFF: &str = "backoff.";
 
-pub(crate) const INTERFACES: [Interface; 10] = [
-    (
-        "TimeoutConfig",
-        "How long a call and its attempts may take.",
-        &[(Kind::Deadline, ""), (Kind::AttemptTimeout, "")],
-    ),
-    ("RetryConfig<Shared>", "When and how often a call is attempted again.", &[(Kind::Retry, "")]),
-    ("BackoffConfig", "How long a call waits between attempts.", &[(Kind::Retry, BACKOFF)]),
-    ("BudgetConfig", "What repeats may cost together.", &[(Kind::Budget, "")]),
-    (
-        "HedgeConfig",
-        "Attempts beside one that is slow; the first success wins. Only for requests that may be repeated freely.",
-        &[(Kind::Hedge, "")],
-    ),
-    ("ThrottlerConfig", "Refuses the share of attempts that the upstream would not accept.", &[(Kind::Throttler, "")]),
-    ("BreakerConfig", "Refuses attempts for a while after too many failed.", &[(Kind::Breaker, "")]),
-    (
-        "ConcurrencyLimiterConfig",
-        "How many attempts of a key run at once, as measured latencies allow.",
-        &[(Kind::ConcurrencyLimiter, "")],
-    ),
-    ("BulkheadConfig", "How many attempts of a key run at once.", &[(Kind::Bulkhead, "")]),
-    ("RateLimiterConfig", "How many permits of a key there are in an interval.", &[(Kind::RateLimiter, "")]),
-];
+/// Those that are made of more or less than one policy; every gate has one of its own.
+pub(crate) fn interfaces() -> Vec<Interface> {
+    let made = |name: &str, about: &str, parts: &[(Kind, &'static str)]| Interface {
+        name: name.to_owned(),
+        about: about.to_owned(),
+        parts: parts.to_vec(),
+    };
+    let mut all = vec![
+        made(
+            "TimeoutConfig",
+            "How long a call and its attempts may take.",
+            &[(Kind::Deadline, ""), (Kind::AttemptTimeout, "")],
+        ),
+        made("RetryConfig<Shared>", "When and how often a call is attempted again.", &[(Kind::Retry, "")]),
+        made("BackoffConfig", "How long a call waits between attempts.", &[(Kind::Retry, BACKOFF)]),
+        made("BudgetConfig", "What repeats may cost together.", &[(Kind::Budget, "")]),
+        made(
+            "HedgeConfig",
+            "Attempts beside one that is slow; the first success wins. Only for requests that may be repeated freely.",
+            &[(Kind::Hedge, "")],
+        ),
+    ];
+    all.extend(gates().map(|kind| made(&interface_of(kind), &about(kind), &[(kind, "")])));
+    all
+}
+
+/// The gates, which stand in a configuration under their own names.
+pub(crate) fn gates() -> impl Iterator<Item = Kind> {
+    let of_its_own =
+        |kind: &Kind| !matches!(kind, Kind::Deadline | Kind::AttemptTimeout | Kind::Retry | Kind::Budget | Kind::Hedge);
+    Kind::ALL.iter().copied().filter(of_its_own)
+}
+
+/// `rateLimiter` has `RateLimiterConfig`.
+pub(crate) fn interface_of(kind: Kind) -> String {
+    let (first, rest) = kind.word().split_at(1);
+    format!("{}{rest}Config", first.to_uppercase())
+}
+
+/// What the registry says of a policy.
+pub(crate) fn about(kind: Kind) -> String {
+    let registry = read("src/registry.rs");
+    let lines: Vec<&str> = registry.lines().map(str::trim).collect();
+    let place = lines.iter().position(|line| line.starts_with(&format!("{kind:?} = ")));
+    let said = place.and_then(|place| lines.get(place - 1)?.strip_prefix("/// "));
+    said.unwrap_or_else(|| panic!("src/registry.rs says what {} is", kind.word())).to_owned()
+}
+
+/// A file of the repository.
+fn read(path: &str) -> String {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
 
 /// The whole file.
 pub fn typescript() -> String {
     let mut out = String::from(HEADER);
-    for (name, about, parts) in INTERFACES {
+    for Interface { name, about, parts } in interfaces() {
         let _ = writeln!(out, "\n/** {about} */\nexport interface {name} {{");
         for (kind, prefix) in parts {
-            members(&mut out, *kind, prefix);
+            members(&mut out, kind, prefix);
         }
         out.push_str("}\n");
     }
+    let words: Vec<String> = gates().map(|kind| format!("{:?}", kind.word())).collect();
+    let _ =
+        writeln!(out, "{GATES}export interface GateConfigs<Objects extends Record<{}, unknown>> {{", words.join(" | "));
+    for kind in gates() {
+        let (word, interface) = (kind.word(), interface_of(kind));
+        let _ = writeln!(out, "  /** {} */\n  {word}?: {interface} | Objects[{word:?}] | false;", about(kind));
+    }
+    out.push_str("}\n");
     out
 }
+
+const GATES: &str = "
+/** The policies of a configuration that stand under their own names. `Objects` are those that several guards share. */
+";
 
 /// The options whose names begin with these letters, and have no dot behind them; where one has, an object stands for all.
 fn members(out: &mut String, kind: Kind, prefix: &str) {
@@ -68,7 +113,7 @@ fn members(out: &mut String, kind: Kind, prefix: &str) {
 fn comment(kind: Kind, spec: &OptionSpec, default: f64) -> String {
     let Row { meaning, unit, beside } = row(kind, spec.name);
     let mut lines = String::new();
-    for line in [sentence(&meaning), String::new(), format!("{}{beside}.", range(kind, spec, unit))] {
+    for line in [sentence(&meaning), String::new(), format!("{}{beside}.", range(kind, spec, &unit))] {
         let _ = writeln!(lines, "   * {line}");
     }
     let _ = writeln!(lines, "   * @defaultValue {}", written(kind, spec, default));
@@ -78,18 +123,19 @@ fn comment(kind: Kind, spec: &OptionSpec, default: f64) -> String {
 /// What the policy's page says of an option.
 pub(crate) struct Row {
     pub meaning: String,
-    pub unit: &'static str,
+    pub unit: String,
     /// What another option demands of it.
     pub beside: String,
 }
 
 pub(crate) fn row(kind: Kind, option: &str) -> Row {
     let start = format!("| `{option}` | ");
-    let row = page(kind).lines().find_map(|line| line.strip_prefix(&start));
+    let text = page(kind);
+    let row = text.lines().find_map(|line| line.strip_prefix(&start));
     let cells: Vec<&str> = row.map_or_else(Vec::new, |row| row.split(" | ").collect());
     let [meaning, unit, range, ..] = cells[..] else { panic!("no page says what {}.{option} is", kind.word()) };
     let beside = range.split_once("; ").map_or(String::new(), |(_, beside)| format!("; {beside}"));
-    Row { meaning: meaning.replace("Off: ", "`false`: "), unit, beside }
+    Row { meaning: meaning.replace("Off: ", "`false`: "), unit: unit.to_owned(), beside }
 }
 
 /// A capital at its beginning and a dot at its end.
@@ -149,20 +195,13 @@ pub(crate) fn is_budget(kind: Kind, spec: &OptionSpec) -> bool {
 
 const BUDGETS: &str = "A budget to share, the settings of a private one, or `false` for no limit";
 
-fn page(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Deadline => include_str!("../../../docs/policies/deadline.md"),
-        Kind::Retry => include_str!("../../../docs/policies/retry.md"),
-        Kind::Budget => include_str!("../../../docs/policies/budget.md"),
-        Kind::Hedge => include_str!("../../../docs/policies/hedge.md"),
-        Kind::Throttler => include_str!("../../../docs/policies/throttler.md"),
-        Kind::Breaker => include_str!("../../../docs/policies/circuit_breaker.md"),
-        Kind::ConcurrencyLimiter => include_str!("../../../docs/policies/concurrency_limiter.md"),
-        Kind::Bulkhead => include_str!("../../../docs/policies/bulkhead.md"),
-        Kind::RateLimiter => include_str!("../../../docs/policies/rate_limiter.md"),
-        Kind::AttemptTimeout => include_str!("../../../docs/policies/attempt_timeout.md"),
-        other => panic!("{} has no page here", other.word()),
-    }
+/// The policy's page, which bears the name of its module.
+fn page(kind: Kind) -> String {
+    let registry = read("src/registry.rs");
+    let line = registry.lines().map(str::trim).find(|line| line.starts_with(&format!("{kind:?} = ")));
+    let type_of = line.and_then(|line| line.split_once(": ")).map(|(_, type_of)| type_of.trim_start_matches("Part<"));
+    let module = type_of.and_then(|type_of| type_of.split("::").next()).expect("a line for each policy");
+    read(&format!("docs/policies/{module}.md"))
 }
 
 const HEADER: &str = r#"// Written from the engine's own tables and the pages of the policies by `npm run generate`; a test holds it to them.
@@ -220,17 +259,7 @@ mod tests {
     #[test]
     fn every_policy_of_a_stack_has_a_comment() {
         let types = include_str!("../../src/types.ts");
-        for policy in [
-            "name",
-            "timeout",
-            "retry",
-            "hedge",
-            "throttler",
-            "breaker",
-            "concurrencyLimiter",
-            "bulkhead",
-            "rateLimiter",
-        ] {
+        for policy in ["name", "timeout", "retry", "hedge"] {
             assert!(!comment_before(types, "export interface Config {", policy).is_empty());
         }
     }

@@ -5,22 +5,28 @@ use std::fmt::Write;
 use forbear::config::{OptionKind, OptionSpec};
 use forbear::policy::Kind;
 
-use crate::interfaces::{BACKOFF, INTERFACES, can_be_off, is_budget, range, row, sentence, written};
+use crate::interfaces::{
+    BACKOFF, Interface, about, can_be_off, gates, interface_of, interfaces, is_budget, range, row, sentence, written,
+};
 
 /// The whole file.
 #[must_use]
 pub fn json() -> String {
     let mut out = String::from(HEAD);
-    for (place, (section, interface, about)) in SECTIONS.iter().enumerate() {
-        let comma = if place + 1 < SECTIONS.len() { "," } else { "" };
+    let whole = WHOLE.map(|(section, interface, about)| (section, interface.to_owned(), about.to_owned()));
+    let sections: Vec<_> =
+        whole.into_iter().chain(gates().map(|kind| (kind.word(), interface_of(kind), about(kind)))).collect();
+    for (place, (section, interface, about)) in sections.iter().enumerate() {
+        let comma = if place + 1 < sections.len() { "," } else { "" };
         let either = format!("[{{ \"const\": false }}, {{ \"$ref\": \"#/$defs/{interface}\" }}]");
         let _ = writeln!(out, "    {section:?}: {{ \"description\": {about:?}, \"anyOf\": {either} }}{comma}");
     }
     out.push_str("  },\n  \"$defs\": {\n");
-    for (place, (name, about, parts)) in INTERFACES.iter().enumerate() {
+    let interfaces = interfaces();
+    for (place, Interface { name, about, parts }) in interfaces.iter().enumerate() {
         let name = name.split('<').next().unwrap_or(name);
         let properties: Vec<String> = parts.iter().flat_map(|(kind, prefix)| members(*kind, prefix)).collect();
-        let comma = if place + 1 < INTERFACES.len() { "," } else { "" };
+        let comma = if place + 1 < interfaces.len() { "," } else { "" };
         let _ = writeln!(
             out,
             "    {name:?}: {{\n      \"description\": {about:?},\n      \"type\": \"object\",\n      \
@@ -48,7 +54,7 @@ fn members(kind: Kind, prefix: &str) -> Vec<String> {
 
 fn option(kind: Kind, spec: &OptionSpec, default: f64) -> String {
     let facts = row(kind, spec.name);
-    let about = format!("{} {}{}.", sentence(&facts.meaning), range(kind, spec, facts.unit), facts.beside);
+    let about = format!("{} {}{}.", sentence(&facts.meaning), range(kind, spec, &facts.unit), facts.beside);
     let mut values = values(kind, spec);
     if can_be_off(kind, spec) || is_budget(kind, spec) {
         values.push(String::from("{ \"const\": false }"));
@@ -74,20 +80,11 @@ fn values(kind: Kind, spec: &OptionSpec) -> Vec<String> {
     }
 }
 
-/// What stands in a configuration beside its name, and of which interface it is.
-const SECTIONS: [(&str, &str, &str); 8] = [
+/// What stands in a configuration beside its name and the gates, and of which interface it is.
+const WHOLE: [(&str, &str, &str); 3] = [
     ("timeout", "TimeoutConfig", "How long the call and each attempt may take. false: as long as they like."),
     ("retry", "RetryConfig", "Attempts again what failed, within a budget."),
     ("hedge", "HedgeConfig", "Starts another attempt beside one that is slow."),
-    ("throttler", "ThrottlerConfig", "Refuses a share of attempts while the upstream does not accept them."),
-    ("breaker", "BreakerConfig", "Refuses all attempts for a while after too many failed."),
-    (
-        "concurrencyLimiter",
-        "ConcurrencyLimiterConfig",
-        "Limits how many attempts run at once, and finds the limit by measuring.",
-    ),
-    ("bulkhead", "BulkheadConfig", "Limits how many attempts run at once to a fixed number."),
-    ("rateLimiter", "RateLimiterConfig", "Limits how many attempts start in an interval."),
 ];
 
 const WITH_UNIT: &str = r#"{ "type": "string", "pattern": "^\\s*[-+.\\deE]+\\s*(ms|s|m|h)$" }"#;

@@ -214,7 +214,7 @@ export interface HedgeConfig {
   window?: Duration;
 }
 
-/** Refuses the share of attempts that the upstream would not accept. */
+/** Refuses a share of all attempts, the larger the less the upstream accepts. */
 export interface ThrottlerConfig {
   /**
    * K: how many requests there may be for each accept before anything is refused.
@@ -253,7 +253,7 @@ export interface ThrottlerConfig {
   accounting?: "sent" | "offered";
 }
 
-/** Refuses attempts for a while after too many failed. */
+/** Refuses all attempts for a while after too many failed. */
 export interface BreakerConfig {
   /**
    * The share of failures in the window at which the circuit opens.
@@ -369,7 +369,7 @@ export interface BreakerConfig {
   countRateLimited?: boolean;
 }
 
-/** How many attempts of a key run at once, as measured latencies allow. */
+/** Limits how many attempts run at once, and finds the limit by measuring. */
 export interface ConcurrencyLimiterConfig {
   /**
    * How the limit follows what is measured.
@@ -443,7 +443,7 @@ export interface ConcurrencyLimiterConfig {
   queueTimeout?: Duration | false;
 }
 
-/** How many attempts of a key run at once. */
+/** Limits how many attempts run at once to a fixed number. */
 export interface BulkheadConfig {
   /**
    * How many attempts run at once, for each key.
@@ -475,7 +475,7 @@ export interface BulkheadConfig {
   release?: "headers" | "body" | "settled";
 }
 
-/** How many permits of a key there are in an interval. */
+/** Limits how many attempts start in an interval. */
 export interface RateLimiterConfig {
   /**
    * How many permits there are in each `interval`.
@@ -512,4 +512,18 @@ export interface RateLimiterConfig {
    * @defaultValue 100
    */
   queue?: number;
+}
+
+/** The policies of a configuration that stand under their own names. `Objects` are those that several guards share. */
+export interface GateConfigs<Objects extends Record<"throttler" | "breaker" | "concurrencyLimiter" | "bulkhead" | "rateLimiter", unknown>> {
+  /** Refuses a share of all attempts, the larger the less the upstream accepts. */
+  throttler?: ThrottlerConfig | Objects["throttler"] | false;
+  /** Refuses all attempts for a while after too many failed. */
+  breaker?: BreakerConfig | Objects["breaker"] | false;
+  /** Limits how many attempts run at once, and finds the limit by measuring. */
+  concurrencyLimiter?: ConcurrencyLimiterConfig | Objects["concurrencyLimiter"] | false;
+  /** Limits how many attempts run at once to a fixed number. */
+  bulkhead?: BulkheadConfig | Objects["bulkhead"] | false;
+  /** Limits how many attempts start in an interval. */
+  rateLimiter?: RateLimiterConfig | Objects["rateLimiter"] | false;
 }
