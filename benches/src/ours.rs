@@ -3,11 +3,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use forbear::policy::{
-    attempt_timeout, budget, bulkhead, circuit_breaker, concurrency_limiter, deadline, hedge, rate_limiter, retry,
-    throttler,
-};
-use forbear::{Duration, Key, MAX_KEYS, Part, Ratio, StackConfig, Step, Verdict};
+use forbear::policy::{budget, bulkhead, concurrency_limiter, rate_limiter, retry, throttler};
+use forbear::{Duration, Key, Kind, MAX_KEYS, Part, Ratio, StackConfig, Step, Verdict};
 
 use crate::host::{Host, MANY, all, full, open_for_a_day, unlimited};
 use crate::memory::{Use, used_by};
@@ -55,25 +52,26 @@ pub fn cases() -> Vec<Case> {
 
 /// What each policy costs alone. Retry comes without the budget of its own that it has by default.
 fn singles() -> Vec<(&'static str, StackConfig)> {
-    let none = StackConfig::default;
     let retry = retry::Config { budget: false, ..retry::Config::default() };
     let budget = Part::Own(budget::Config::default());
-    vec![
-        ("no policy", none()),
-        ("deadline", StackConfig { deadline: Some(deadline::Config::default()), ..none() }),
-        ("retry", StackConfig { retry: Some(retry), ..none() }),
+    let mut singles = vec![
+        ("no policy", StackConfig::default()),
         ("retry + budget", StackConfig { retry: Some(retry::Config::default()), budget: Some(budget), ..none() }),
-        ("hedge", StackConfig { hedge: Some(hedge::Config::default()), ..none() }),
-        ("throttler", StackConfig { throttler: Some(Part::Own(throttler::Config::default())), ..none() }),
-        ("breaker", StackConfig { breaker: Some(Part::Own(circuit_breaker::Config::default())), ..none() }),
-        ("bulkhead", StackConfig { bulkhead: Some(Part::Own(bulkhead::Config::default())), ..none() }),
-        ("rate limiter", StackConfig { rate_limiter: Some(Part::Own(unlimited())), ..none() }),
-        (
-            "concurrency limiter",
-            StackConfig { concurrency_limiter: Some(Part::Own(concurrency_limiter::Config::default())), ..none() },
-        ),
-        ("attempt timeout", StackConfig { attempt_timeout: Some(attempt_timeout::Config::default()), ..none() }),
-    ]
+    ];
+    for kind in Kind::ALL.iter().filter(|kind| **kind != Kind::Budget) {
+        let mut config = none();
+        match kind {
+            Kind::Retry => config.retry = Some(retry),
+            Kind::RateLimiter => config.rate_limiter = Some(Part::Own(unlimited())),
+            _ => config.slot(*kind).turn_on(),
+        }
+        singles.push((kind.word(), config));
+    }
+    singles
+}
+
+fn none() -> StackConfig {
+    StackConfig::default()
 }
 
 fn succeeds(name: &'static str, config: StackConfig) -> Case {

@@ -5,13 +5,12 @@ use std::fs;
 use forbear::policy::Kind;
 
 use super::docs;
-use super::source::{root, sources};
+use super::source::{hold, root, sources};
 
 #[test]
-fn every_policy_has_its_page_its_vector_and_its_benchmark() {
+fn every_policy_has_its_page_and_its_vector() {
     let mut missing = Vec::new();
     let vectors = all_text("tests/vectors", "json");
-    let benches = all_text("benches/src", "rs");
     for kind in Kind::ALL {
         let (word, page) = (kind.word(), docs::page(*kind));
         if docs::text(&page).is_empty() {
@@ -20,13 +19,33 @@ fn every_policy_has_its_page_its_vector_and_its_benchmark() {
         if !vectors.contains(&format!("\"policy\": \"{word}\",\n")) {
             missing.push(format!("{word}: a golden vector, tests/vectors/*.json with \"policy\": \"{word}\""));
         }
-        // Where there are benchmarks, each policy is in them by the name of its field.
-        if !benches.is_empty() && !benches.contains(&format!("{}: Some(", snake_case(word))) {
-            missing.push(format!("{word}: a case in benches/src"));
-        }
     }
     assert!(missing.is_empty(), "still missing:\n{}", missing.join("\n"));
 }
+
+#[test]
+fn every_vector_is_in_the_test_program() {
+    let folder = fs::read_dir(root().join("tests/vectors")).unwrap();
+    let names = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter_map(|name| name.strip_suffix(".json").map(str::to_owned)).collect();
+    names.sort();
+    let lines = names.iter().fold(String::new(), |lines, name| lines + &format!("    {name:?}\n"));
+    hold("tests/support/vectors.rs", &VECTORS.replace("{names}", &lines));
+}
+
+const VECTORS: &str =
+    "//! The golden vectors, as part of the test program: a browser has no files. Written by `npm run generate`.
+
+macro_rules! vectors {
+    ($($name:literal)+) => {
+        /// Each file's name, without its ending, and its text.
+        pub const ALL: &[(&str, &str)] = &[$(($name, include_str!(concat!(\"../vectors/\", $name, \".json\")))),+];
+    };
+}
+
+vectors! {
+{names}}
+";
 
 #[test]
 fn the_table_of_a_page_is_the_engines() {
@@ -72,10 +91,4 @@ fn all_text(folder: &str, extension: &str) -> String {
     let paths = entries.map(|entry| entry.unwrap().path());
     let wanted = paths.filter(|path| path.extension().is_some_and(|its| its == extension));
     wanted.map(|path| fs::read_to_string(path).unwrap()).collect()
-}
-
-fn snake_case(word: &str) -> String {
-    word.chars()
-        .flat_map(|letter| letter.is_uppercase().then_some('_').into_iter().chain(letter.to_lowercase()))
-        .collect()
 }

@@ -1,4 +1,4 @@
-//! The golden vectors, as part of the test program: a browser has no files.
+//! The golden vectors, as part of the test program: a browser has no files. Written by `npm run generate`.
 
 macro_rules! vectors {
     ($($name:literal)+) => {
@@ -13,8 +13,8 @@ vectors! {
     "breaker-operators"
     "breaker-slow"
     "budget"
-    "budget-shared"
     "budget-kinds"
+    "budget-shared"
     "bulkhead"
     "bulkhead-settled"
     "clock"
@@ -22,6 +22,13 @@ vectors! {
     "deadline"
     "hedge"
     "leases"
+    "prepared"
+    "random-1"
+    "random-2"
+    "random-3"
+    "random-4"
+    "random-5"
+    "random-6"
     "rate-limiter"
     "restore"
     "retry-after"
@@ -31,11 +38,4 @@ vectors! {
     "retry-none"
     "retry-stops"
     "throttler"
-    "prepared"
-    "random-1"
-    "random-2"
-    "random-3"
-    "random-4"
-    "random-5"
-    "random-6"
 }
