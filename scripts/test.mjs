@@ -10,6 +10,7 @@ import { buildKeyvalue, buildMiddleware } from "./middleware.mjs";
 import { buildRustWorker } from "./rust-worker.mjs";
 import { captureOutput, inRoot, main, options, printFailure, run, say, seconds, Stop } from "./run.mjs";
 import { ensureBrowsers, ensureJco, ensureNodeModules, ensureOpenssl, ensureRustLinters, ensureRustTarget, ensureWasmBindgen, ensureWasmtime, machineNode, node22 } from "./setup.mjs";
+import { trial } from "./trial.mjs";
 import { application, applicationOf02, example, httpStore } from "../wit/middleware/tests/support/serve.mjs";
 
 const PARTS = {
@@ -66,6 +67,7 @@ async function testEngine() {
   const crates = ["--workspace", "--exclude", "forbear-worker"];
   await run("cargo", ["clippy", ...crates, "--all-targets", "--", "-D", "warnings"]);
   await run("cargo", ["test", ...crates, "--", "--quiet"]);
+  await trial();
 }
 
 async function testBrowser() {

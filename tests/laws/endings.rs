@@ -25,7 +25,8 @@ impl World {
                 self.clock += 70_000;
                 let (may_refuse, asked) = (self.may_refuse(stack, name), self.answers.len());
                 for _ in 0..5 {
-                    self.admit(stack, name, Facts::default(), 0)?;
+                    // One attempt: a refusal that is waited out would look like a place in line.
+                    self.admit(stack, name, Facts { single: true, ..Facts::default() }, 0)?;
                 }
                 let first = &self.callers[from];
                 if first.attempts.is_empty() && !may_refuse && !self.is_shed(asked) {

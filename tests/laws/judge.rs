@@ -1,7 +1,6 @@
 //! The judge: knows what a host knows, and says which law a decision breaks.
 
 use forbear::event::{Event, VerdictWord, What};
-use forbear::policy::Kind;
 use forbear::policy::circuit_breaker::StateWord;
 use forbear::{
     CallId, Decision, Duration, Facts, HostTime, Instant, MAX_ATTEMPTS, Outcome, RefusalReason, Rejection, Step,

@@ -42,7 +42,7 @@ pub fn document(seed: u64) -> Value {
 
 fn policies(dice: &mut Dice) -> Value {
     let mut policies = Map::new();
-    for kind in Kind::ALL {
+    for kind in DRAWN {
         let its = match kind {
             Kind::Budget => "budget".into(),
             Kind::Breaker => "breaker".into(),
@@ -423,3 +423,17 @@ const VERBS: usize = 320;
 const START: u64 = 1_700_000_000_000;
 const MOST_AT_ONCE: usize = 12;
 const KEYS: &[&str] = &["a", "b", "c"];
+
+/// The policies that are drawn, in the order of the registry. A list of its own, so that a further policy changes no vector.
+const DRAWN: &[Kind] = &[
+    Kind::Deadline,
+    Kind::Retry,
+    Kind::Budget,
+    Kind::Hedge,
+    Kind::Throttler,
+    Kind::Breaker,
+    Kind::ConcurrencyLimiter,
+    Kind::Bulkhead,
+    Kind::RateLimiter,
+    Kind::AttemptTimeout,
+];
