@@ -91,6 +91,11 @@ impl<const LANES: usize, const N: usize> Buckets<LANES, N> {
         n
     }
 
+    /// Whether all that is counted in the first lane lies in the newest bucket.
+    pub(crate) fn is_all_newest(&self) -> bool {
+        self.counts.last().and_then(|newest| newest.first()) == self.sums.first()
+    }
+
     /// Takes these counts out of the oldest bucket that has any in the first lane.
     pub(crate) fn remove_oldest(&mut self, counts: [u32; LANES]) {
         if let Some(oldest) = self.counts.iter_mut().find(|bucket| bucket.first() > Some(&0)) {
