@@ -31,6 +31,14 @@ macro_rules! any_gate {
             }
 
             #[inline]
+            pub fn refused(&mut self, asker: &Asker, cx: &mut Cx<'_>) {
+                match self {
+                    $(Self::$GateKind(gate) => gate.refused(asker, cx),)*
+                    Self::Own(gate) => gate.refused(asker, cx),
+                }
+            }
+
+            #[inline]
             pub fn take(&mut self, asker: &Asker, cx: &mut Cx<'_>) -> Note {
                 match self {
                     $(Self::$GateKind(gate) => gate.take(asker, cx),)*
