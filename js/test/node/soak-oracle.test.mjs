@@ -26,7 +26,8 @@ test("what may be sent again depends on the request and on what was sent before"
     [{ method: "POST", call: { idempotent: false } }, "is not reached by its gateway", []],
     [{ call: { retry: false } }, "fails", again],
     [{ method: "POST" }, "redirects to what asks to come again", again],
-    [{ method: "PUT", body: "stream" }, "fails", again],
+    [{ method: "PUT", body: "stream" }, "fails", []],
+    [{ method: "POST", body: "request" }, "has too many requests", again],
     [{}, "answers", again],
     [{}, "asks for eternity", again],
   ]) {

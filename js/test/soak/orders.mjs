@@ -54,7 +54,13 @@ export function drawOrder(draws, id) {
 
 /** The least that must be known of an attempt for this request to be sent again: a fault's `again`. */
 export function leastOf({ method, key, call: { idempotent, retry }, body, mistake, prepare }) {
-  if (retry === false || body === "stream" || body === "request" || mistake || prepare === "throws") return Infinity;
+  if (retry === false || mistake || prepare === "throws") return Infinity;
+  const least = leastWithBody({ method, key, idempotent });
+  // A body that can be read only once is kept only where a request may be repeated though it was processed.
+  return (body === "stream" || body === "request") && least !== IDEMPOTENT ? Infinity : least;
+}
+
+function leastWithBody({ method, key, idempotent }) {
   if (idempotent === false) return ANYBODY;
   return idempotent || key !== undefined || IDEMPOTENT_METHODS.has(method) ? IDEMPOTENT : ASKED;
 }
